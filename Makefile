@@ -1,0 +1,51 @@
+# Every command of this project. A machine needs Python 3.11 or newer, git and make.
+.DEFAULT_GOAL := help
+.PHONY: help demo dev test check fix e2e synth deploy clean
+
+PYTHON ?= python3
+STAGE ?= prod
+VENV := .venv/bin
+READY := .venv/.ready
+
+help: ## Say what each command does
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(READY) ## Bring up the local stack, run one real task through it, show its life, end
+	$(VENV)/taskgate demo
+
+dev: $(READY) ## Bring up the local stack and keep it until Ctrl-C
+	$(VENV)/taskgate dev
+
+check: $(READY) ## Format check, lint, types, import contracts, unit tests
+	$(VENV)/ruff format --check .
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+	$(VENV)/lint-imports
+	$(VENV)/pytest tests/unit -n auto -q
+
+fix: $(READY) ## Format, and repair what the linter can repair
+	$(VENV)/ruff format .
+	$(VENV)/ruff check --fix .
+
+test: check ## check, then every other test
+	$(VENV)/pytest tests --ignore tests/unit -n 2
+
+e2e: $(READY) ## Only the tests against the deployed local stack
+	$(VENV)/pytest tests/e2e -n 2
+
+synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
+	$(VENV)/python -m taskgate.local.templates $(STAGE)
+
+deploy: $(READY) ## Deploy STAGE=dev|staging|prod to the AWS account of your credentials
+	$(VENV)/python -m taskgate.local.release $(STAGE)
+
+clean: ## Remove all that these commands made
+	rm -rf .venv build node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# uv comes from PyPI into the environment that it then fills from the lock.
+$(READY): uv.lock pyproject.toml
+	test -x $(VENV)/python || $(PYTHON) -m venv .venv
+	test -x $(VENV)/uv || $(VENV)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
+	$(VENV)/uv sync --frozen --quiet
+	touch $@

@@ -1,0 +1,59 @@
+"""The function behind every route: it keeps records, queues tasks and signs result links."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_app.data_stack import DataStack
+from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from taskgate.settings import Stage
+
+
+class ApiFunction(Construct):
+    """The API's function. Exposes `function`."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
+    ) -> None:
+        super().__init__(scope, name)
+        self.function = TaskgateFunction(
+            self,
+            "Api",
+            stage=stage,
+            code=code,
+            room="api",
+            environment=data.environment_contract.as_variables(),
+            statements=_statements(data),
+            memory=1024,
+            timeout=29,  # below the HTTP API's own 30 s, so that the function gives the answer
+        ).function
+
+
+def _statements(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
+        # A transaction needs the right of each action in it, and no right of its own.
+        allow(
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:ConditionCheckItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:Query",
+                "dynamodb:UpdateItem",
+            ],
+            [data.tasks.table.table_arn],
+        ),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")]),
+        allow(
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ],
+            [data.ephemeral.table.table_arn],
+        ),
+        allow(["sqs:SendMessage"], data.lanes.arns),
+        allow(["s3:GetObject"], [data.results.results_arn]),
+    ]

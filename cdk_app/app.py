@@ -1,0 +1,37 @@
+"""The CDK app: ``cdk <command> -c stage=<name>`` builds the bundle and the stage's stacks."""
+
+from __future__ import annotations
+
+import os
+
+import aws_cdk as cdk
+
+from cdk_app import bundle, target
+from cdk_app.deployment import Deployment
+from taskgate.settings import Stage, stage
+
+
+def main() -> None:
+    """Synthesise the stage that the context names."""
+    app = cdk.App()
+    chosen = stage(app.node.try_get_context("stage") or "local")
+    Deployment(
+        app,
+        f"taskgate-{chosen.name}",
+        stage=chosen,
+        bundle=bundle.build(target.of(chosen)),
+        env=_environment(chosen),
+    )
+    app.synth()
+
+
+def _environment(chosen: Stage) -> cdk.Environment | None:
+    if chosen.emulator:
+        return cdk.Environment(account="000000000000", region="us-east-1")
+    account, region = (os.environ.get(f"CDK_DEFAULT_{name}") for name in ("ACCOUNT", "REGION"))
+    # Without credentials the templates are account-agnostic, so that a synth works offline.
+    return cdk.Environment(account=account, region=region) if account and region else None
+
+
+if __name__ == "__main__":
+    main()

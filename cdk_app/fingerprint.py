@@ -1,0 +1,27 @@
+"""Prints the hash of all that a stage's assembly is made from: ``-m cdk_app.fingerprint <stage>``.
+
+Equal hashes mean that an assembly made before can be deployed again without a new synth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+
+from cdk_app import bundle, target
+from taskgate.settings import stage
+
+# Beside the bundle's own inputs, which take in all of cdk_app and taskgate.
+FILES = ("cdk.json", "package-lock.json")
+
+
+def fingerprint(stage_name: str) -> str:
+    """The hash for one stage."""
+    digest = hashlib.sha256(bundle.fingerprint(target.of(stage(stage_name))).encode())
+    for name in FILES:
+        digest.update((bundle.ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    print(fingerprint(sys.argv[1]))  # noqa: T201 - the answer itself

@@ -1,0 +1,48 @@
+"""What answers and what watches: the API, its authorizer and the stale sweep."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from cdk_app.api_function import ApiFunction
+from cdk_app.authorizer import Authorizer
+from cdk_app.data_stack import DataStack
+from cdk_app.function import FunctionCode
+from cdk_app.http_api import HttpApi
+from cdk_app.stale_sweep import StaleSweep
+from taskgate.settings import Stage
+
+
+class GatewayStack(cdk.Stack):
+    """The functions and what calls them; holds no data, so it can be made anew at any time."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        stage: Stage,
+        data: DataStack,
+        code: FunctionCode,
+        synthesizer: cdk.IStackSynthesizer | None,
+    ) -> None:
+        super().__init__(
+            scope,
+            name,
+            stack_name=f"{stage.prefix}-gateway",
+            description="Taskgate: API, authorizer and stale sweep",
+            synthesizer=synthesizer,
+        )
+        self.api_function = ApiFunction(self, "ApiFunction", stage=stage, code=code, data=data)
+        self.authorizer = Authorizer(self, "Authorizer", stage=stage, code=code, data=data)
+        self.stale_sweep = StaleSweep(self, "StaleSweep", stage=stage, code=code, data=data)
+        self.http_api = HttpApi(
+            self,
+            "HttpApi",
+            stage=stage,
+            function=self.api_function.function,
+            authorizer=self.authorizer.authorizer,
+        )
+        cdk.CfnOutput(self, "ApiUrl", value=self.http_api.url)
+        cdk.CfnOutput(self, "ApiId", value=self.http_api.api.api_id)

@@ -1,0 +1,106 @@
+"""The HTTP API: exactly the routes that the API serves, its throttle and its access log."""
+
+from __future__ import annotations
+
+import json
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_apigateway
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from cdk_app.function import retention
+from taskgate.routes import ROUTES, Route
+from taskgate.settings import Stage
+
+ACCESS_LOG = {
+    "request_id": "$context.requestId",
+    "at": "$context.requestTimeEpoch",
+    "ip": "$context.identity.sourceIp",
+    "route": "$context.routeKey",
+    "status": "$context.status",
+    "bytes": "$context.responseLength",
+    "latency_ms": "$context.responseLatency",
+    "function_ms": "$context.integrationLatency",
+    "tenant": "$context.authorizer.tenant",
+    "authorizer_error": "$context.authorizer.error",
+    "error": "$context.error.message",
+    "function_error": "$context.integrationErrorMessage",
+}
+
+
+@jsii.implements(apigateway.IAccessLogSettings)
+class _AccessLog:
+    """One JSON object a request, so that the log can be queried by field."""
+
+    def __init__(self, log_group: logs.ILogGroup) -> None:
+        self._destination = apigateway.LogGroupLogDestination(log_group)
+
+    @property
+    def destination(self) -> apigateway.IAccessLogDestination:
+        return self._destination
+
+    @property
+    def format(self) -> aws_apigateway.AccessLogFormat:
+        return aws_apigateway.AccessLogFormat.custom(json.dumps(ACCESS_LOG))
+
+
+class HttpApi(Construct):
+    """The API. Exposes `api` and `url`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        stage: Stage,
+        function: lambda_.IFunction,
+        authorizer: apigateway.IHttpRouteAuthorizer,
+    ) -> None:
+        super().__init__(scope, name)
+        self.api = apigateway.HttpApi(
+            self,
+            "Api",
+            api_name=stage.prefix,
+            description="Taskgate: long tasks over HTTP",
+            create_default_stage=False,
+        )
+        integration = integrations.HttpLambdaIntegration("Function", function)
+        for route in ROUTES:
+            self.api.add_routes(
+                path=route.path,
+                methods=[apigateway.HttpMethod[route.method]],
+                integration=integration,
+                authorizer=_authorizer(route, authorizer),
+            )
+        self.url = self._default_stage(stage).url
+
+    def _default_stage(self, stage: Stage) -> apigateway.HttpStage:
+        log_group = logs.LogGroup(
+            self,
+            "AccessLogs",
+            log_group_name=f"/taskgate/{stage.prefix}-access",
+            retention=retention(stage.log_days),
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        return apigateway.HttpStage(
+            self,
+            "Stage",
+            http_api=self.api,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=stage.requests_per_second, burst_limit=stage.requests_burst
+            ),
+            access_log_settings=_AccessLog(log_group),
+        )
+
+
+def _authorizer(
+    route: Route, authorizer: apigateway.IHttpRouteAuthorizer
+) -> apigateway.IHttpRouteAuthorizer:
+    return apigateway.HttpNoneAuthorizer() if route.public else authorizer

@@ -1,0 +1,71 @@
+"""The stale sweep: once a minute it looks at every live task whose clock is due."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_app.data_stack import DataStack
+from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from taskgate.settings import Stage
+
+
+class StaleSweep(Construct):
+    """The sweep's function and its schedule. Exposes `function` and `rule`."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
+    ) -> None:
+        super().__init__(scope, name)
+        period = cdk.Duration.seconds(stage.timing.sweep_every)
+        self.function = TaskgateFunction(
+            self,
+            "Sweep",
+            stage=stage,
+            code=code,
+            room="stale_sweep",
+            environment=data.environment_contract.as_variables(),
+            statements=_statements(data),
+            memory=512,
+            timeout=stage.timing.sweep_every - 5,
+            # Two runs at once are harmless, more would only read the same clocks.
+            reserved_concurrency=None if stage.emulator else 2,
+        ).function
+        # A run that could not start is not tried again: the next minute's run does its work.
+        self.function.configure_async_invoke(retry_attempts=0, max_event_age=period)
+        self.rule = events.Rule(
+            self,
+            "Schedule",
+            rule_name=f"{stage.prefix}-stale-sweep",
+            description="Wakes the stale sweep",
+            schedule=events.Schedule.rate(period),
+            targets=[targets.LambdaFunction(self.function, retry_attempts=2, max_event_age=period)],
+        )
+
+
+def _statements(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")]),
+        allow(
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:ConditionCheckItem",
+                "dynamodb:GetItem",
+                "dynamodb:UpdateItem",
+            ],
+            [data.tasks.table.table_arn],
+        ),
+        allow(
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ],
+            [data.ephemeral.table.table_arn],
+        ),
+        allow(["sqs:SendMessage"], data.lanes.arns),
+    ]

@@ -1,0 +1,127 @@
+"""Starts and stops the AWS emulator, ministack, on a free loopback port."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import time
+from pathlib import Path
+from typing import Final
+
+from taskgate.local.process import Child, plain_variables
+
+HOST: Final = "127.0.0.1"
+ACCOUNT: Final = "000000000000"
+REGION: Final = "us-east-1"
+HEALTHY_WITHIN: Final = 30.0
+
+
+class EmulatorError(Exception):
+    """The AWS emulator did not start."""
+
+
+class Emulator:
+    """One emulator with all its files in one folder; `persist` keeps its state over restarts."""
+
+    def __init__(self, folder: Path, *, persist: bool = False) -> None:
+        self._folder = folder
+        self._persist = persist
+        self._port_file = folder / "state" / "port"
+        self._child, self._port = self._start()
+
+    @property
+    def endpoint_url(self) -> str:
+        """Where every AWS client of this stack goes."""
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def client_variables(self) -> dict[str, str]:
+        """What an AWS client needs in its environment to reach the emulator and nothing else."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            # A developer's own profile must not decide where a local stack is deployed to.
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def stop(self) -> None:
+        """Stop the emulator; with `persist` it writes its state on the way out."""
+        self._child.stop()
+
+    def _start(self) -> tuple[Child, int]:
+        # Another process may take the port between our look and the emulator's bind.
+        for _ in range(3):
+            port = self._choose_port()
+            child = Child(
+                "ministack", variables=self._variables(port), log=self._folder / "emulator.log"
+            )
+            if _is_healthy(child, port):
+                self._remember(port)
+                return child, port
+            child.stop()
+        raise EmulatorError(f"The AWS emulator did not start:\n{child.last_lines()}")
+
+    def _variables(self, port: int) -> dict[str, str]:
+        scratch = self._folder / "tmp"
+        state = self._folder / "state"
+        for folder in (scratch, state / "s3"):
+            folder.mkdir(parents=True, exist_ok=True)
+        return plain_variables() | {
+            "GATEWAY_PORT": str(port),
+            "BIND_HOST": HOST,
+            "MINISTACK_HOST": HOST,
+            "MINISTACK_ACCOUNT_ID": ACCOUNT,
+            "MINISTACK_REGION": REGION,
+            # Enforce the roles' policies: a missing right must fail here, not first on AWS.
+            "AUTH": "true",
+            "PERSIST_STATE": str(int(self._persist)),
+            "STATE_DIR": str(state),
+            "S3_PERSIST": str(int(self._persist)),
+            "S3_DATA_DIR": str(state / "s3"),
+            # It unpacks each function's code here and leaves it behind.
+            "TMPDIR": str(scratch),
+            # No servers beside the one port: two stacks would fight for theirs.
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+        }
+
+    def _choose_port(self) -> int:
+        """The port of last time when state is kept, as queue URLs carry it; else a free one."""
+        if self._persist and self._port_file.exists():
+            port = int(self._port_file.read_text())
+            if _is_free(port):
+                return port
+        with socket.socket() as probe:
+            probe.bind((HOST, 0))
+            return int(probe.getsockname()[1])
+
+    def _remember(self, port: int) -> None:
+        self._port_file.write_text(str(port))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            probe.bind((HOST, port))
+            return True
+    return False
+
+
+def _is_healthy(child: Child, port: int) -> bool:
+    """Wait for the first good answer; False when the process ends or takes too long."""
+    give_up = time.monotonic() + HEALTHY_WITHIN
+    while child.exit_code is None and time.monotonic() < give_up:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection(HOST, port, timeout=2)
+            connection.request("GET", "/_ministack/health")
+            if connection.getresponse().status == 200:
+                return True
+        time.sleep(0.05)
+    return False

@@ -1,0 +1,34 @@
+"""The HTTP routes, once: the stack makes exactly these, and the API serves exactly these.
+
+Routes are explicit, without a catch-all, so that an unknown path costs no function call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one path, written as HTTP API writes it: ``/v1/tasks/{task_id}``."""
+
+    method: str
+    path: str
+    public: bool = False
+    """A public route is served without an API key."""
+
+
+ROUTES: Final = (
+    Route("POST", "/v1/tasks"),
+    Route("GET", "/v1/tasks"),
+    Route("GET", "/v1/tasks/{task_id}"),
+    Route("GET", "/v1/tasks/{task_id}/status"),
+    Route("GET", "/v1/tasks/{task_id}/result"),
+    Route("POST", "/v1/tasks/{task_id}/cancel"),
+    Route("GET", "/v1/task-types"),
+    Route("GET", "/v1/stats"),
+    Route("GET", "/openapi.json", public=True),
+    Route("GET", "/docs", public=True),
+    Route("GET", "/healthz", public=True),
+)

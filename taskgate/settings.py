@@ -1,0 +1,178 @@
+"""Every number that a deployment may choose, in frozen classes.
+
+``Stage`` is what the stacks are built from; ``Environment`` is what they write into the
+environment of every function and worker, and what those read once at start. Both sides use
+this one class, so a variable cannot be spelled twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Final
+
+from taskgate.errors import BadSetting
+
+PRIORITIES: Final = ("high", "normal", "low")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds. The order beat < lease < promised detection is checked on construction."""
+
+    beat: int = 15
+    """A running attempt writes its pulse this often."""
+    lease: int = 45
+    """A pulse older than this is a lost worker; also the lanes' visibility timeout."""
+    send_check: int = 30
+    """A task not known to be in its lane this long after the write is sent again."""
+    stall_grace: int = 60
+    """A suspected task waits this long for its worker, its owner or an operator."""
+    cancel_grace: int = 30
+    """A cancel that no worker acknowledged is enforced after this."""
+    sweep_every: int = 60
+    """The stale sweep's period; EventBridge allows whole minutes only."""
+    stop_timeout: int = 110
+    """ECS kills a worker this long after SIGTERM; the worker is gone well before."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beat * 2 < self.lease:
+            raise BadSetting("lease", self.lease, f"more than two beats ({self.beat * 2} s)")
+        if not 0 < self.stop_timeout <= 120:
+            raise BadSetting("stop_timeout", self.stop_timeout, "1 to 120 s, the ECS maximum")
+
+    @property
+    def restart_within(self) -> int:
+        """Seconds until a free worker takes over after a worker died: its message comes back."""
+        return self.lease + 5
+
+    @property
+    def detected_within(self) -> int:
+        """Seconds until the clock notices a dead worker even if its message is gone."""
+        return self.lease + self.sweep_every + 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One deployment: its name, what survives it, and its sizes. Built by name with `stage`."""
+
+    name: str
+    cell: str = "c0"
+    timing: Timing = field(default_factory=Timing)
+    clock_shards: int = 16
+    retain_data: bool = True
+    result_days: int = 30
+    upload_days: int = 7
+    log_days: int = 30
+    key_cache: int = 60
+    """Seconds that the HTTP API remembers an API key; a revoked key works on for so long."""
+    requests_per_second: int = 1000
+    requests_burst: int = 2000
+    """The HTTP API answers 429 above these; they guard the account, not one caller's share."""
+    emulator: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.clock_shards <= 100:
+            raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
+        if not (self.name.isascii() and self.name.isalnum() and self.name.islower()):
+            raise BadSetting("stage", self.name, "lower-case letters and digits")
+
+    @property
+    def prefix(self) -> str:
+        """Starts every physical name, so that deployments in one account do not clash."""
+        return f"taskgate-{self.name}-{self.cell}"
+
+
+STAGES: Final[Mapping[str, Stage]] = {
+    # The local stage beats faster, so that a person who kills a worker sees the story end.
+    "local": Stage(
+        name="local",
+        timing=Timing(beat=3, lease=10, send_check=10, stall_grace=15, cancel_grace=10),
+        retain_data=False,
+        log_days=1,
+        emulator=True,
+    ),
+    "dev": Stage(name="dev", retain_data=False, log_days=7),
+    "staging": Stage(name="staging"),
+    "prod": Stage(name="prod", log_days=90),
+}
+
+
+def stage(name: str) -> Stage:
+    """The settings of a stage by its name; an unknown name lists the known ones."""
+    if name not in STAGES:
+        raise BadSetting("STAGE", name, "one of " + ", ".join(STAGES))
+    return STAGES[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What the stack tells a function or a worker, one variable a field, ``TASKGATE_<FIELD>``."""
+
+    stage: str
+    tasks_table: str
+    ephemeral_table: str
+    results_bucket: str
+    lanes: Mapping[str, str]
+    """Queue URL of each lane, by lane name ``<pool>-<priority>``."""
+    clock_shards: int
+    beat: int
+    lease: int
+    send_check: int
+    stall_grace: int
+    cancel_grace: int
+
+    def as_variables(self) -> dict[str, str]:
+        """The environment variables to set: the stack's half of the contract."""
+        return {_variable(f.name): _write(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Environment:
+        """Parse the variables; the first that is missing or wrong is named with its bound."""
+        return cls(
+            stage=_text(environ, "stage"),
+            tasks_table=_text(environ, "tasks_table"),
+            ephemeral_table=_text(environ, "ephemeral_table"),
+            results_bucket=_text(environ, "results_bucket"),
+            lanes=_mapping(environ, "lanes"),
+            clock_shards=_whole(environ, "clock_shards"),
+            beat=_whole(environ, "beat"),
+            lease=_whole(environ, "lease"),
+            send_check=_whole(environ, "send_check"),
+            stall_grace=_whole(environ, "stall_grace"),
+            cancel_grace=_whole(environ, "cancel_grace"),
+        )
+
+
+def _variable(name: str) -> str:
+    return f"TASKGATE_{name.upper()}"
+
+
+def _write(value: str | int | Mapping[str, str]) -> str:
+    return json.dumps(dict(value), sort_keys=True) if isinstance(value, Mapping) else str(value)
+
+
+def _text(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(_variable(name), "")
+    if not value:
+        raise BadSetting(_variable(name), value, "a non-empty text")
+    return value
+
+
+def _whole(environ: Mapping[str, str], name: str) -> int:
+    value = _text(environ, name)
+    if not (value.isascii() and value.isdigit() and int(value) > 0):
+        raise BadSetting(_variable(name), value, "a whole number above 0")
+    return int(value)
+
+
+def _mapping(environ: Mapping[str, str], name: str) -> Mapping[str, str]:
+    value = _text(environ, name)
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict) or not all(isinstance(v, str) for v in parsed.values()):
+        raise BadSetting(_variable(name), value, "a JSON object of texts")
+    return parsed
