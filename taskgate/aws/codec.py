@@ -1,0 +1,223 @@
+"""A task as a DynamoDB item. Compact on purpose: each started KB of an item is paid at each write.
+
+One row a field in `_FIELDS`. Attributes that only serve an index are derived: `clock_shard` stands
+exactly while `due_at` does, `problem_day` exactly while the task is failed or timed out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, fields
+from typing import Any, Final, NamedTuple
+
+from taskgate.aws.values import Item, Value, b, ints_of, listed, n, numbers, s
+from taskgate.lifecycle.history import Entry
+from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode
+from taskgate.lifecycle.states import State, Verb
+from taskgate.shards import shard_of
+from taskgate.task import CancelMode, CancelRequest, Limits, Owner, ResultFile, Task, TaskError
+
+PROBLEM_SHARDS: Final = 4
+
+
+def task_key(task_id: str) -> dict[str, Value]:
+    return {"pk": s(f"TASK#{task_id}"), "sk": s("TASK")}
+
+
+def input_key(task_id: str) -> dict[str, Value]:
+    return {"pk": s(f"TASK#{task_id}"), "sk": s("INPUT")}
+
+
+def id_of(item: Item) -> str:
+    return str(item["pk"]["S"]).removeprefix("TASK#")
+
+
+def encode(task: Task, clock_shards: int) -> dict[str, Value]:
+    """The whole item of a new task."""
+    values = {name: getattr(task, name) for name in _FIELDS}
+    sets, _ = encoded(task.id, values, clock_shards)
+    return {**task_key(task.id), **sets}
+
+
+def encoded(
+    task_id: str, values: Mapping[str, Any], clock_shards: int
+) -> tuple[dict[str, Value], list[str]]:
+    """What to set and what to remove for these fields, index attributes included."""
+    sets: dict[str, Value] = {}
+    removes: list[str] = []
+    for name, value in values.items():
+        if value is None or value == ():
+            removes.append(name)
+        else:
+            sets[name] = _FIELDS[name].write(value)
+    for name, derived in _derived(task_id, values, clock_shards).items():
+        if derived is None:
+            removes.append(name)
+        else:
+            sets[name] = derived
+    return sets, removes
+
+
+def decode(item: Item) -> Task:
+    """The task of an item."""
+    known = {name: f.read(item[name]) for name, f in _FIELDS.items() if name in item}
+    task_id = id_of(item)
+    if "result" in known:
+        known["result"] = tuple(
+            _with_key(file, known["owner"], task_id) for file in known["result"]
+        )
+    return Task(id=task_id, **known)
+
+
+def entry_value(entry: Entry) -> Value:
+    """`at|verb|to|attempt|folded|actor|reason`; only the last may hold a bar."""
+    parts = (entry.at, entry.verb, entry.to, entry.attempt, entry.folded or "")
+    return s("|".join(map(str, (*parts, entry.actor.replace("|", "/"), entry.reason))))
+
+
+def _entry(value: Value) -> Entry:
+    at, verb, to, attempt, folded, actor, reason = str(value["S"]).split("|", 6)
+    return Entry(
+        at=int(at),
+        verb=Verb(verb),
+        to=State(to),
+        attempt=int(attempt),
+        folded=int(folded or 0),
+        actor=actor,
+        reason=reason,
+    )
+
+
+def _derived(task_id: str, values: Mapping[str, Any], clock_shards: int) -> dict[str, Value | None]:
+    derived: dict[str, Value | None] = {}
+    if "due_at" in values:
+        due = values["due_at"] is not None
+        kind = "owed" if State(values.get("state", State.CREATED)).ended else "live"
+        shard = f"{kind}#{shard_of(task_id, clock_shards):02d}"
+        derived["clock_shard"] = s(shard) if due else None
+    if "ended_at" in values:
+        problem = values.get("state") in (State.FAILED, State.TIMED_OUT)
+        derived["problem_day"] = s(_problem_day(task_id, values["ended_at"])) if problem else None
+    return derived
+
+
+def _problem_day(task_id: str, ended_at: int) -> str:
+    day = time.strftime("%Y-%m-%d", time.gmtime(ended_at / 1000))
+    return f"{day}#{shard_of(task_id, PROBLEM_SHARDS)}"
+
+
+class _Field(NamedTuple):
+    write: Callable[[Any], Value]
+    read: Callable[[Value], Any]
+
+
+def _int(value: Value) -> int:
+    return int(value["N"])
+
+
+def _str(value: Value) -> str:
+    return str(value["S"])
+
+
+def _write_limits(limits: Limits) -> Value:
+    return numbers(astuple(limits))
+
+
+def _read_limits(value: Value) -> Limits:
+    names = [f.name for f in fields(Limits)]
+    return Limits(**dict(zip(names, ints_of(value), strict=True)))
+
+
+def _write_budgets(budgets: Budgets) -> Value:
+    pairs = (budgets.retries, budgets.crashes, budgets.interruptions)
+    return numbers(part for budget in pairs for part in (budget.limit, budget.spent))
+
+
+def _read_budgets(value: Value) -> Budgets:
+    it = iter(ints_of(value))
+    return Budgets(*(Budget(limit, next(it)) for limit in it))
+
+
+def _write_error(error: TaskError) -> Value:
+    parts = [error.code, error.error_class, error.message, error.details]
+    return s(json.dumps(parts, ensure_ascii=False))
+
+
+def _read_error(value: Value) -> TaskError:
+    code, error_class, message, details = json.loads(value["S"])
+    return TaskError(ErrorCode(code), message, ErrorClass(error_class), details)
+
+
+def _write_cancel(cancel: CancelRequest) -> Value:
+    return s(f"{cancel.mode}|{cancel.code}|{cancel.at}")
+
+
+def _read_cancel(value: Value) -> CancelRequest:
+    mode, code, at = str(value["S"]).split("|")
+    return CancelRequest(CancelMode(mode), ErrorCode(code), int(at))
+
+
+def _write_result(files: tuple[ResultFile, ...]) -> Value:
+    # The key is spelled by owner, id and attempt: only the attempt is kept.
+    rows = ((f.name, f.size, f.sha256, f.content_type, int(f.key.split("/")[3])) for f in files)
+    return listed(
+        listed([s(name), n(size), b(digest), s(kind), n(attempt)])
+        for name, size, digest, kind, attempt in rows
+    )
+
+
+def _read_result(value: Value) -> tuple[ResultFile, ...]:
+    return tuple(_read_file(row["L"]) for row in value["L"])
+
+
+def _read_file(row: list[Value]) -> ResultFile:
+    name, size, digest, kind, attempt = row
+    key = f"{_int(attempt)}/{_str(name)}"
+    return ResultFile(_str(name), key, _int(size), bytes(digest["B"]), _str(kind))
+
+
+def _with_key(file: ResultFile, owner: Owner, task_id: str) -> ResultFile:
+    key = f"r/{owner.tenant}/{task_id}/{file.key}"
+    return ResultFile(file.name, key, file.size, file.sha256, file.content_type)
+
+
+_TEXT: Final = _Field(s, _str)
+_NUMBER: Final = _Field(n, _int)
+
+_FIELDS: Final[Mapping[str, _Field]] = {
+    "owner": _Field(lambda owner: s(str(owner)), lambda value: Owner.parse(_str(value))),
+    "type": _TEXT,
+    "lane": _TEXT,
+    "state": _Field(s, lambda value: State(_str(value))),
+    "version": _NUMBER,
+    "op_id": _TEXT,
+    "attempt": _NUMBER,
+    "generation": _NUMBER,
+    "created_at": _NUMBER,
+    "since": _NUMBER,
+    "deadline_at": _NUMBER,
+    "due_at": _NUMBER,
+    "queued_at": _NUMBER,
+    "sent_at": _NUMBER,
+    "sends": _NUMBER,
+    "started_at": _NUMBER,
+    "ended_at": _NUMBER,
+    "run_at": _NUMBER,
+    "not_before": _NUMBER,
+    "resume_at": _NUMBER,
+    "limits": _Field(_write_limits, _read_limits),
+    "budgets": _Field(_write_budgets, _read_budgets),
+    "worker": _TEXT,
+    "error": _Field(_write_error, _read_error),
+    "cancel": _Field(_write_cancel, _read_cancel),
+    "result": _Field(_write_result, _read_result),
+    "output": _TEXT,
+    "checkpoint": _TEXT,
+    "metadata": _TEXT,
+    "history": _Field(
+        lambda entries: listed(map(entry_value, entries)),
+        lambda value: tuple(_entry(v) for v in value["L"]),
+    ),
+}

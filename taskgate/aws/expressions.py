@@ -1,0 +1,130 @@
+"""A `Change` as DynamoDB expressions. Every name is an alias: no reserved word can get through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from taskgate.aws.codec import encoded, entry_value, task_key
+from taskgate.aws.values import Value, listed, n, s
+from taskgate.lifecycle.change import Change, Guard, LedgerMove, PulseGuard
+from taskgate.shards import shard_of
+from taskgate.task import Owner
+
+
+@dataclass
+class Names:
+    """Collects aliases while an expression is written."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+
+    def name(self, attribute: str) -> str:
+        self.names[f"#{attribute}"] = attribute
+        return f"#{attribute}"
+
+    def value(self, value: Value) -> str:
+        alias = f":v{len(self.values)}"
+        self.values[alias] = value
+        return alias
+
+    def arguments(self) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"ExpressionAttributeNames": self.names}
+        if self.values:
+            arguments["ExpressionAttributeValues"] = self.values
+        return arguments
+
+
+def task_update(table: str, change: Change, clock_shards: int) -> dict[str, Any]:
+    """The guarded update of a task: arguments for UpdateItem, or an Update of a transaction."""
+    names = Names()
+    condition = _condition(names, change.guard)
+    sets, removes = encoded(change.task_id, change.sets, clock_shards)
+    assign = [f"{names.name(a)} = {names.value(v)}" for a, v in sets.items()]
+    assign.append(f"{names.name('op_id')} = {names.value(s(change.stamp.op_id))}")
+    assign.append(f"{names.name('version')} = {names.name('version')} + {names.value(n(1))}")
+    if change.entry and "history" not in change.sets:
+        entry = names.value(listed([entry_value(change.entry)]))
+        history = names.name("history")
+        assign.append(f"{history} = list_append({history}, {entry})")
+    update = "SET " + ", ".join(assign)
+    if removes:
+        update += " REMOVE " + ", ".join(names.name(a) for a in removes)
+    return {
+        "TableName": table,
+        "Key": task_key(change.task_id),
+        "UpdateExpression": update,
+        "ConditionExpression": condition,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        **names.arguments(),
+    }
+
+
+def ledger_entry(table: str, task_id: str, owner: Owner, limit: int, shards: int) -> dict[str, Any]:
+    """The books take a new task in, while there is room."""
+    names = Names()
+    active, one = names.name("active"), names.value(n(1))
+    ids, room = names.value({"SS": [task_id]}), names.value(n(max(1, limit // shards)))
+    return {
+        "TableName": table,
+        "Key": ledger_key(owner, shard_of(task_id, shards)),
+        "UpdateExpression": f"ADD {active} {ids}, {names.name('submitted')} {one}",
+        # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
+        "ConditionExpression": f"attribute_not_exists({active}) OR size({active}) < {room}",
+        "ReturnValuesOnConditionCheckFailure": "NONE",
+        **names.arguments(),
+    }
+
+
+def ledger_move(table: str, task_id: str, move: LedgerMove, shards: int) -> dict[str, Any]:
+    """The books record an end, or take a reopened task back. Only ever inside a transaction."""
+    names = Names()
+    sign = -1 if move.reopened else 1
+    ids = f"{names.name('active')} {names.value({'SS': [task_id]})}"
+    counts = [f"{names.name(move.counter)} {names.value(n(sign))}"]
+    for attribute, ms in (("wait_ms", move.wait_ms), ("run_ms", move.run_ms)):
+        counts.append(f"{names.name(attribute)} {names.value(n(sign * ms))}")
+    added = ", ".join([ids, *counts] if move.reopened else counts)
+    return {
+        "TableName": table,
+        "Key": ledger_key(move.owner, shard_of(task_id, shards)),
+        "UpdateExpression": f"ADD {added}" if move.reopened else f"DELETE {ids} ADD {added}",
+        **names.arguments(),
+    }
+
+
+def ledger_key(owner: Owner, shard: int) -> Mapping[str, Value]:
+    return {"pk": s(f"LEDGER#{owner}"), "sk": s(str(shard))}
+
+
+def pulse_check(table: str, task_id: str, guard: PulseGuard) -> dict[str, Any]:
+    """The holder is silent: it never beat, beat for another attempt, or beat too long ago."""
+    names = Names()
+    attempt, beat = names.name("attempt"), names.name("beat_at")
+    condition = (
+        f"attribute_not_exists({names.name('pk')})"
+        f" OR attribute_not_exists({beat})"
+        f" OR {attempt} <> {names.value(n(guard.attempt))}"
+        f" OR {beat} < {names.value(n(guard.before))}"
+    )
+    return {
+        "TableName": table,
+        "Key": {"pk": s(f"PULSE#{task_id}")},
+        "ConditionExpression": condition,
+        **names.arguments(),
+    }
+
+
+def _condition(names: Names, guard: Guard) -> str:
+    states = ", ".join(names.value(s(state)) for state in sorted(guard.states))
+    parts = [f"{names.name('state')} IN ({states})"]
+    if guard.attempt is not None:
+        parts.append(f"{names.name('attempt')} = {names.value(n(guard.attempt))}")
+    if guard.version is not None:
+        parts.append(f"{names.name('version')} = {names.value(n(guard.version))}")
+    if guard.claimable_at is not None:
+        now, not_before = names.value(n(guard.claimable_at)), names.name("not_before")
+        parts.append(f"(attribute_not_exists({not_before}) OR {not_before} <= {now})")
+        parts.append(f"{names.name('deadline_at')} > {now}")
+    return " AND ".join(parts)

@@ -1,0 +1,119 @@
+"""The lanes on SQS. Bodies are ids only and ASCII; what a user wrote never travels here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import ClientError
+
+from taskgate.aws.clients import available, code_of
+from taskgate.errors import BadSetting
+from taskgate.events import event, swallowed
+from taskgate.ports import Delivery, Message
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+MAX_DELAY: Final = 900
+MAX_VISIBILITY: Final = 43_200
+GONE: Final = frozenset(
+    {
+        "AWS.SimpleQueueService.MessageNotInflight",
+        "MessageNotInflight",
+        "ReceiptHandleIsInvalid",
+        "InvalidParameterValue",
+    }
+)
+"""The receipt is of an earlier receive: the message is somebody else's now, or gone."""
+
+
+class SqsLanes:
+    """The `Lanes` port."""
+
+    def __init__(self, client: SQSClient, urls: Mapping[str, str]) -> None:
+        self._client, self._urls = client, dict(urls)
+
+    def send(self, lane: str, message: Message, delay: int = 0) -> None:
+        if not 0 <= delay <= MAX_DELAY:
+            # The emulator takes more; SQS does not. Longer waits belong to the clock.
+            raise BadSetting("delay", delay, f"0 to {MAX_DELAY} s")
+        with available():
+            self._client.send_message(
+                QueueUrl=self._urls[lane], MessageBody=write(message), DelaySeconds=delay
+            )
+
+    def receive(self, lane: str, wait: int = 0, most: int = 1) -> Sequence[Delivery]:
+        with available():
+            answer = self._client.receive_message(
+                QueueUrl=self._urls[lane],
+                WaitTimeSeconds=wait,
+                MaxNumberOfMessages=most,
+                MessageSystemAttributeNames=["ApproximateReceiveCount"],
+            )
+        found = [self._delivery(lane, raw) for raw in answer.get("Messages", [])]
+        return [delivery for delivery in found if delivery]
+
+    def delete(self, delivery: Delivery) -> None:
+        try:
+            with available():
+                self._client.delete_message(
+                    QueueUrl=self._urls[delivery.lane], ReceiptHandle=delivery.receipt
+                )
+        except ClientError as error:
+            if code_of(error) not in GONE:
+                raise
+            swallowed("receipt_stale", error, task=delivery.message.task_id)
+
+    def hide(self, delivery: Delivery, seconds: int) -> None:
+        try:
+            with available():
+                self._client.change_message_visibility(
+                    QueueUrl=self._urls[delivery.lane],
+                    ReceiptHandle=delivery.receipt,
+                    VisibilityTimeout=min(seconds, MAX_VISIBILITY),
+                )
+        except ClientError as error:
+            if code_of(error) not in GONE:
+                raise
+            swallowed("receipt_stale", error, task=delivery.message.task_id)
+
+    def waiting(self, lane: str) -> int:
+        return int(self._attribute(lane, "ApproximateNumberOfMessages"))
+
+    def visibility(self, lane: str) -> int:
+        """The lane's real visibility timeout in seconds, as the queue has it now."""
+        return int(self._attribute(lane, "VisibilityTimeout"))
+
+    def _attribute(self, lane: str, name: str) -> str:
+        with available():
+            answer = self._client.get_queue_attributes(
+                QueueUrl=self._urls[lane],
+                AttributeNames=[name],  # type: ignore[list-item]
+            )
+        return str(answer["Attributes"][name])  # type: ignore[index]
+
+    def _delivery(self, lane: str, raw: MessageTypeDef) -> Delivery | None:
+        receives = int(raw.get("Attributes", {}).get("ApproximateReceiveCount", 1))
+        message = read(raw.get("Body", ""))
+        if message is None:
+            # Not ours: it stays, comes back, and ends in the dead-letter queue, where it is kept.
+            event("message_unreadable", lane=lane, receives=receives)
+            return None
+        return Delivery(message, lane, raw["ReceiptHandle"], receives)
+
+
+def write(message: Message) -> str:
+    """The body: ASCII JSON of ids."""
+    return json.dumps({"task": message.task_id, "attempt": message.attempt})
+
+
+def read(body: str) -> Message | None:
+    """The message of a body, or None when it is not one that `write` made."""
+    try:
+        parsed = json.loads(body)
+        return Message(str(parsed["task"]), int(parsed["attempt"]))
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,36 @@
+"""The ports of a room, built once at start from its environment."""
+
+from __future__ import annotations
+
+import time
+
+from taskgate.aws import clients
+from taskgate.aws.bucket import S3Results
+from taskgate.aws.lanes import SqsLanes
+from taskgate.aws.pulses import DynamoPulses
+from taskgate.aws.tasks import DynamoTasks
+from taskgate.ports import Ports
+from taskgate.settings import Environment
+
+
+def now() -> int:
+    """Epoch milliseconds, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def build(environment: Environment) -> Ports:
+    """Clients and ports; boto reads region, credentials and endpoint from the process."""
+    dynamodb = clients.dynamodb()
+    return Ports(
+        tasks=DynamoTasks(
+            dynamodb,
+            tasks=environment.tasks_table,
+            ephemeral=environment.ephemeral_table,
+            clock_shards=environment.clock_shards,
+            now=now,
+        ),
+        pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),
+        lanes=SqsLanes(clients.sqs(), environment.lanes),
+        results=S3Results(clients.s3(), environment.results_bucket),
+        now=now,
+    )

@@ -1,0 +1,11 @@
+"""The task types that this deployment serves. To add one: an entry here and one runner class."""
+
+from __future__ import annotations
+
+from taskgate.catalog.embed_document import EMBED_DOCUMENT
+from taskgate.catalog.tasktype import Catalog, TaskType
+from taskgate.catalog.text_to_image import TEXT_TO_IMAGE
+
+CATALOG = Catalog((EMBED_DOCUMENT, TEXT_TO_IMAGE))
+
+__all__ = ["CATALOG", "Catalog", "TaskType"]

@@ -1,0 +1,78 @@
+"""What a task type is: its input, its runner, its pool, and the limits it lives by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ConfigDict
+
+from taskgate.errors import BadSetting, UnknownTaskType
+from taskgate.lifecycle.retry import RetryPolicy
+from taskgate.settings import PRIORITIES
+
+
+class TaskInput(BaseModel):
+    """Base of every input model: strict, so that "1" is not 1, and no unknown fields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskType:
+    """One kind of work. Times are seconds."""
+
+    name: str
+    title: str
+    input_model: type[TaskInput]
+    runner: str
+    """``module:Class`` inside ``gpu_worker``; only the worker's child imports it."""
+    pool: str
+    queue_timeout: int = 30 * 60
+    run_timeout: int = 30 * 60
+    max_run: int = 6 * 3600
+    """No extension takes a run beyond this."""
+    deadline: int = 24 * 3600
+    """The whole life, from submit to end."""
+    startup_timeout: int = 5 * 60
+    """How long the runner's `setup` may take."""
+    redeliver_after: int = 180
+    max_redeliveries: int = 2
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def __post_init__(self) -> None:
+        if self.max_run > 11 * 3600:
+            # A message stays hidden at most 12 h from its first receive, whatever the beats say.
+            raise BadSetting(f"{self.name}.max_run", self.max_run, "at most 39600 s")
+        if not self.run_timeout <= self.max_run <= self.deadline:
+            raise BadSetting(
+                f"{self.name}.max_run", self.max_run, "between run_timeout and deadline"
+            )
+
+    def lane(self, priority: str) -> str:
+        """The lane of a priority: ``<pool>-<priority>``."""
+        return f"{self.pool}-{priority}"
+
+
+class Catalog:
+    """The task types by name."""
+
+    def __init__(self, types: Sequence[TaskType]) -> None:
+        self._types = {t.name: t for t in types}
+
+    def __iter__(self) -> Iterator[TaskType]:
+        return iter(self._types.values())
+
+    def __getitem__(self, name: str) -> TaskType:
+        if name not in self._types:
+            raise UnknownTaskType
+        return self._types[name]
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """The pools that any type uses, in a stable order."""
+        return tuple(sorted({t.pool for t in self}))
+
+    def lanes(self) -> tuple[str, ...]:
+        """The lanes of every pool: one SQS queue each."""
+        return tuple(f"{pool}-{priority}" for pool in self.pools for priority in PRIORITIES)

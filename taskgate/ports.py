@@ -1,0 +1,258 @@
+"""What the gateway needs from outside, as protocols. `aws/` and `testing/` both fill them in.
+
+Every method may raise `Unavailable`: throttled, busy or out of reach after the client's own tries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from taskgate.lifecycle.change import Change
+from taskgate.task import Owner, Task
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """The caller's key and what it stands for; `fingerprint` covers the whole request."""
+
+    key: str
+    fingerprint: str
+    expires_at: int
+    """Epoch seconds. A record past it counts as absent, whether it is still stored or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """All that one accepted request writes, in one transaction."""
+
+    task: Task
+    input: str
+    """The validated input, a JSON text."""
+    idempotency: IdempotencyKey | None
+    max_pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The key was used before: for which task, and with which request."""
+
+    task_id: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """One user's books. At any moment submitted = |active| + the four ended counts."""
+
+    active: frozenset[str] = frozenset()
+    submitted: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    timed_out: int = 0
+    canceled: int = 0
+    wait_ms: int = 0
+    run_ms: int = 0
+
+    @property
+    def ended(self) -> int:
+        return self.succeeded + self.failed + self.timed_out + self.canceled
+
+    @property
+    def balanced(self) -> bool:
+        return self.submitted == len(self.active) + self.ended
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """An entry of the clock index: a hint, to be read again before anything is done."""
+
+    task_id: str
+    due_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some rows, and where the next page starts; None on the last."""
+
+    rows: Sequence[T]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """A stored API key: the hash of its secret, never the secret."""
+
+    id: str
+    secret_sha256: bytes
+    owner: Owner
+    scopes: frozenset[str]
+    max_pending: int
+    expires_at: int | None = None
+    """Epoch seconds."""
+    revoked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What the gateway tells the worker of one attempt, through the pulse."""
+
+    kind: str
+    """``cancel_soft``, ``cancel_hard``, ``lost`` or ``deadline``."""
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """The ephemeral side of a running attempt. Times are epoch ms."""
+
+    task_id: str
+    attempt: int
+    worker: str = ""
+    beat_at: int = 0
+    progress: float = 0.0
+    """0 to 1, never falling within an attempt."""
+    stage: str = ""
+    signal: Signal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a lane carries: ids only, never anything that a user wrote."""
+
+    task_id: str
+    attempt: int
+    """Claims so far when it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A received message. `receipt` is good until its visibility runs out."""
+
+    message: Message
+    lane: str
+    receipt: str
+    receives: int = 1
+
+
+class TaskStore(Protocol):
+    """The records. Every write is guarded; a refusal brings the current task back."""
+
+    def create(self, submission: Submission) -> Replay | None:
+        """Write a new task with all that belongs to it; a `Replay` when the key was used.
+
+        Raises `TooManyPendingTasks` when the ledger is at its limit.
+        """
+        ...
+
+    def apply(self, change: Change) -> Task:
+        """Do what the change says, or raise `Refused` with the current task.
+
+        A lost answer is not a refusal: a task that bears our `op_id` was changed by us.
+        """
+        ...
+
+    def get(self, task_id: str) -> Task | None:
+        """The task, read consistently."""
+        ...
+
+    def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
+        """The task and its pulse, in one consistent call."""
+        ...
+
+    def get_input(self, task_id: str) -> str | None:
+        """The validated input, a JSON text."""
+        ...
+
+    def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
+        """The owner's tasks, newest first; `start` is a page's `next`."""
+        ...
+
+    def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
+        """Live tasks of a clock shard whose `due_at` is not after `until`, the oldest first."""
+        ...
+
+    def ledger(self, owner: Owner) -> Ledger:
+        """The owner's books, all shards added up."""
+        ...
+
+
+class KeyStore(Protocol):
+    """The API keys."""
+
+    def get_key(self, key_id: str) -> ApiKey | None: ...
+
+    def put_key(self, key: ApiKey) -> None: ...
+
+
+class Pulses(Protocol):
+    """The ephemeral side: beats, progress, signals."""
+
+    def beat(self, pulse: Pulse) -> Pulse:
+        """Record a beat and bring back the pulse with its signal.
+
+        Progress never falls within an attempt. Raises `LeaseLost` when a newer attempt has beaten.
+        """
+        ...
+
+    def signal(self, task_id: str, signal: Signal) -> None:
+        """Leave a word for the worker of an attempt; a newer attempt's pulse is left alone."""
+        ...
+
+    def get(self, task_id: str) -> Pulse | None: ...
+
+
+class Lanes(Protocol):
+    """The queues, by lane name. Times are whole seconds."""
+
+    def send(self, lane: str, message: Message, delay: int = 0) -> None: ...
+
+    def receive(self, lane: str, wait: int = 0, most: int = 1) -> Sequence[Delivery]: ...
+
+    def delete(self, delivery: Delivery) -> None: ...
+
+    def hide(self, delivery: Delivery, seconds: int) -> None:
+        """Show the message again after `seconds` from now; 0 gives it back at once."""
+        ...
+
+    def waiting(self, lane: str) -> int:
+        """About how many messages wait in the lane."""
+        ...
+
+
+class Results(Protocol):
+    """The bytes."""
+
+    def put(self, key: str, path: str, content_type: str) -> None:
+        """Upload a file once; an object of the same key that is already there wins."""
+        ...
+
+    def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
+        """A URL that serves the object for that long, without credentials."""
+        ...
+
+    def read(self, key: str, most: int) -> bytes:
+        """The object's first `most` bytes."""
+        ...
+
+
+class Now(Protocol):
+    """The only source of time."""
+
+    def __call__(self) -> int:
+        """Epoch milliseconds, UTC."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything outside, in one hand."""
+
+    tasks: TaskStore
+    pulses: Pulses
+    lanes: Lanes
+    results: Results
+    now: Now

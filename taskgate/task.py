@@ -1,0 +1,139 @@
+"""The task as every room sees it: frozen; it changes only by a `Change` from `lifecycle`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from taskgate.lifecycle.history import Entry
+from taskgate.lifecycle.retry import Budgets, ErrorClass, ErrorCode
+from taskgate.lifecycle.states import State
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """Whose task it is. Neither part holds ``#`` or ``/`` (the principal's parser sees to it)."""
+
+    tenant: str
+    user: str
+
+    def __str__(self) -> str:
+        return f"{self.tenant}#{self.user}"
+
+    @classmethod
+    def parse(cls, text: str) -> Owner:
+        tenant, _, user = text.partition("#")
+        return cls(tenant, user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The times that a task lives by, milliseconds, resolved at submit and kept on the task.
+
+    They are stored, not looked up, so that a deploy that changes a type's defaults cannot change
+    the promise made to a task that was accepted before.
+    """
+
+    queue_timeout: int
+    run_timeout: int
+    max_run: int
+    deadline: int
+    redeliver_after: int
+    max_redeliveries: int
+    lease: int
+    send_check: int
+    stall_grace: int
+    cancel_grace: int
+
+
+class CancelMode(StrEnum):
+    """`soft` lets the run go on and drops its result; `hard` stops the child."""
+
+    SOFT = "soft"
+    HARD = "hard"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    """A cancel that was asked for while the task was held."""
+
+    mode: CancelMode
+    code: ErrorCode
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskError:
+    """Why a task ended badly, or why its last attempt did."""
+
+    code: ErrorCode
+    message: str
+    error_class: ErrorClass
+    details: str = ""
+
+    @property
+    def retryable(self) -> bool:
+        return self.error_class is not ErrorClass.PERMANENT
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """One file of a result: `key` in the bucket, `size` in bytes, `sha256` as 32 raw bytes."""
+
+    name: str
+    key: str
+    size: int
+    sha256: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One accepted request. Times are epoch milliseconds, UTC."""
+
+    id: str
+    owner: Owner
+    type: str
+    lane: str
+    state: State
+    created_at: int
+    since: int
+    """When the present state was entered."""
+    deadline_at: int
+    limits: Limits
+    version: int = 0
+    op_id: str = ""
+    attempt: int = 0
+    generation: int = 0
+    due_at: int | None = None
+    queued_at: int | None = None
+    sent_at: int | None = None
+    """The last time a message for it was sent."""
+    sends: int = 0
+    """Messages sent again for the present stay in the lane."""
+    started_at: int | None = None
+    ended_at: int | None = None
+    run_at: int | None = None
+    not_before: int | None = None
+    resume_at: int | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+    worker: str | None = None
+    error: TaskError | None = None
+    cancel: CancelRequest | None = None
+    result: tuple[ResultFile, ...] = ()
+    output: str | None = None
+    """The runner's small output, a JSON text."""
+    checkpoint: str | None = None
+    metadata: str | None = None
+    """The caller's own labels, a JSON text."""
+    history: tuple[Entry, ...] = ()
+
+    @property
+    def run_ends_at(self) -> int:
+        """When the present run must be over."""
+        return min((self.started_at or self.since) + self.limits.run_timeout, self.deadline_at)
+
+    @property
+    def queue_ends_at(self) -> int:
+        """When waiting for a worker ends in `queue_timeout`."""
+        return min((self.queued_at or self.since) + self.limits.queue_timeout, self.deadline_at)

@@ -1,0 +1,208 @@
+"""The ports in memory: for tests and for reading how a store must behave.
+
+Held to the same conformance suite as DynamoDB. Every operation is atomic under one lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from taskgate.errors import LeaseLost, Refused, TooManyPendingTasks
+from taskgate.lifecycle.change import Change, LedgerMove, PulseGuard, applied
+from taskgate.lifecycle.states import State
+from taskgate.ports import (
+    ApiKey,
+    Due,
+    IdempotencyKey,
+    Ledger,
+    Page,
+    Ports,
+    Pulse,
+    Replay,
+    Signal,
+    Submission,
+)
+from taskgate.shards import shard_of
+from taskgate.task import Owner, Task
+from taskgate.testing.clock import VirtualClock
+from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory_results import MemoryResults
+
+R = TypeVar("R")
+
+
+@dataclass
+class _Record:
+    key: IdempotencyKey
+    task_id: str
+
+
+@dataclass
+class MemoryPulses:
+    """The ephemeral table."""
+
+    pulses: dict[str, Pulse] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def beat(self, pulse: Pulse) -> Pulse:
+        with self.lock:
+            old = self.pulses.get(pulse.task_id)
+            if old and old.attempt > pulse.attempt:
+                raise LeaseLost(None)
+            if old and old.attempt == pulse.attempt:
+                progress = max(old.progress, pulse.progress)
+                pulse = replace(pulse, progress=progress, signal=old.signal)
+            self.pulses[pulse.task_id] = pulse
+            return pulse
+
+    def signal(self, task_id: str, signal: Signal) -> None:
+        with self.lock:
+            old = self.pulses.get(task_id) or Pulse(task_id=task_id, attempt=signal.attempt)
+            if old.attempt < signal.attempt:
+                old = Pulse(task_id=task_id, attempt=signal.attempt)
+            if old.attempt == signal.attempt:
+                self.pulses[task_id] = replace(old, signal=signal)
+
+    def get(self, task_id: str) -> Pulse | None:
+        return self.pulses.get(task_id)
+
+
+class MemoryStore:
+    """The tasks table: records, ledgers, idempotency keys and API keys."""
+
+    def __init__(
+        self, now: Callable[[], int], pulses: MemoryPulses, clock_shards: int = 16
+    ) -> None:
+        self._now, self._pulses, self._clock_shards = now, pulses, clock_shards
+        self._lock = pulses.lock
+        self.tasks: dict[str, Task] = {}
+        self.ledgers: dict[Owner, Ledger] = {}
+        self._inputs: dict[str, str] = {}
+        self._idempotency: dict[tuple[Owner, str], _Record] = {}
+        self._keys: dict[str, ApiKey] = {}
+
+    def create(self, submission: Submission) -> Replay | None:
+        task = submission.task
+        with self._lock:
+            key = submission.idempotency
+            if key and (record := self._living_record(task.owner, key)):
+                return Replay(record.task_id, record.key.fingerprint)
+            books = self.ledger(task.owner)
+            if len(books.active) >= submission.max_pending:
+                raise TooManyPendingTasks
+            self.tasks[task.id] = task
+            self._inputs[task.id] = submission.input
+            self.ledgers[task.owner] = replace(
+                books, active=books.active | {task.id}, submitted=books.submitted + 1
+            )
+            if key:
+                self._idempotency[task.owner, key.key] = _Record(key, task.id)
+        return None
+
+    def apply(self, change: Change) -> Task:
+        with self._lock:
+            task = self.tasks.get(change.task_id)
+            if task is not None and task.op_id == change.stamp.op_id:
+                return task
+            if task is None or not change.guard.admits(task) or not self._quiet(task, change):
+                raise Refused(task)
+            after = applied(task, change)
+            self.tasks[task.id] = after
+            if change.ledger:
+                self._book(task.id, change.ledger)
+            return after
+
+    def get(self, task_id: str) -> Task | None:
+        return self.tasks.get(task_id)
+
+    def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
+        with self._lock:
+            return self.tasks.get(task_id), self._pulses.get(task_id)
+
+    def get_input(self, task_id: str) -> str | None:
+        return self._inputs.get(task_id)
+
+    def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
+        with self._lock:
+            mine = [t for t in self.tasks.values() if t.owner == owner]
+        mine = sorted(mine, key=lambda t: t.id, reverse=True)
+        rows = [t for t in mine if start is None or t.id < start]
+        more = len(rows) > limit
+        return Page(rows[:limit], rows[limit - 1].id if more else None)
+
+    def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
+        with self._lock:
+            live = [t for t in self.tasks.values() if not t.state.ended]
+        rows = sorted(
+            (t.due_at, t.id)
+            for t in live
+            if t.due_at is not None
+            and t.due_at <= until
+            and shard_of(t.id, self._clock_shards) == shard
+        )
+        rest = [r for r in rows if start is None or f"{r[0]:015d} {r[1]}" > start]
+        page = [Due(task_id, at) for at, task_id in rest[:limit]]
+        last = f"{page[-1].due_at:015d} {page[-1].task_id}" if len(rest) > limit else None
+        return Page(page, last)
+
+    def ledger(self, owner: Owner) -> Ledger:
+        return self.ledgers.get(owner, Ledger())
+
+    def get_key(self, key_id: str) -> ApiKey | None:
+        return self._keys.get(key_id)
+
+    def put_key(self, key: ApiKey) -> None:
+        self._keys[key.id] = key
+
+    def _living_record(self, owner: Owner, key: IdempotencyKey) -> _Record | None:
+        record = self._idempotency.get((owner, key.key))
+        alive = record is not None and record.key.expires_at > self._now() // 1000
+        return record if alive else None
+
+    def _quiet(self, task: Task, change: Change) -> bool:
+        guard: PulseGuard | None = change.guard.pulse
+        pulse = self._pulses.get(task.id)
+        if guard is None or pulse is None or pulse.attempt != guard.attempt:
+            return True
+        return pulse.beat_at < guard.before
+
+    def _book(self, task_id: str, move: LedgerMove) -> None:
+        books = self.ledger(move.owner)
+        sign = -1 if move.reopened else 1
+        active = books.active | {task_id} if move.reopened else books.active - {task_id}
+        counts = {move.counter.value: getattr(books, move.counter.value) + sign}
+        self.ledgers[move.owner] = replace(
+            books,
+            active=active,
+            wait_ms=books.wait_ms + sign * move.wait_ms,
+            run_ms=books.run_ms + sign * move.run_ms,
+            **counts,
+        )
+
+
+@dataclass
+class MemoryWorld:
+    """A whole Taskgate without AWS: ports over one virtual clock."""
+
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    visibility: int = 45
+    clock_shards: int = 16
+
+    def __post_init__(self) -> None:
+        self.pulses = MemoryPulses()
+        self.tasks = MemoryStore(self.clock, self.pulses, self.clock_shards)
+        self.lanes = MemoryLanes(self.clock, self.visibility)
+        self.results = MemoryResults()
+        self.ports = Ports(
+            tasks=self.tasks,
+            pulses=self.pulses,
+            lanes=self.lanes,
+            results=self.results,
+            now=self.clock,
+        )
+
+    def state(self, task_id: str) -> State:
+        return self.tasks.tasks[task_id].state
