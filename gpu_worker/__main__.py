@@ -1,0 +1,61 @@
+"""``python -m gpu_worker``: one worker process. See docs/explanation/worker.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import sys
+from typing import Final
+
+from gpu_worker.fitness import gpu_is_there
+from gpu_worker.logs import log_to_stdout
+from gpu_worker.settings import WorkerSettings
+from gpu_worker.stop import Stop
+from gpu_worker.supervisor import Supervisor, Workplace
+from taskgate.aws.ports import build
+from taskgate.catalog import CATALOG
+from taskgate.errors import BadSetting
+from taskgate.gateway.worker import WorkerGateway
+from taskgate.settings import Environment
+
+EXIT_BAD_SETTING: Final = 2
+
+
+def main() -> int:
+    """Serve until SIGTERM; 0 then, 2 for a bad setting, 3 when unfit, 4 when it had to force."""
+    worker = worker_id()
+    log_to_stdout(worker)
+    try:
+        place = _workplace(worker)
+        supervisor = Supervisor(place)
+    except BadSetting as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_BAD_SETTING
+    place.stop.listen()
+    return supervisor.serve()
+
+
+def worker_id() -> str:
+    """Host, process and chance, in at most 20 characters: it stands on every task it holds."""
+    host = re.sub(r"[^a-z0-9]", "", socket.gethostname().lower())[-8:] or "host"
+    return f"{host}-{os.getpid()}-{secrets.token_hex(2)}"[:20]
+
+
+def _workplace(worker: str) -> Workplace:
+    environment = Environment.read(os.environ)
+    settings, ports = WorkerSettings.read(os.environ), build(environment)
+    return Workplace(
+        ports=ports,
+        gateway=WorkerGateway(ports, CATALOG, environment, worker),
+        catalog=CATALOG,
+        environment=environment,
+        settings=settings,
+        stop=Stop(settings.drain),
+        checks=(gpu_is_there,) if settings.require_gpu else (),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

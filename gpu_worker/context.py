@@ -1,0 +1,99 @@
+"""The context that a runner gets with each task."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from gpu_worker.output import BadOutput, storable
+from gpu_worker.protocol import Channel, Progressed, Run, Saved
+from taskgate.lifecycle.transitions import MAX_CHECKPOINT
+
+PROGRESS_EVERY: Final = 0.1
+"""Seconds. A loop that reports each of a million steps must not fill the line."""
+MAX_STAGE: Final = 64
+MAX_FILES: Final = 20
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class TaskCanceled(BaseException):
+    """The task was canceled; stop now. Raised by the context, never to be swallowed."""
+
+
+class Context:
+    """What a run may know, say and leave behind. Every call may raise `TaskCanceled`."""
+
+    def __init__(self, order: Run, channel: Channel, draining: threading.Event) -> None:
+        self.task_id, self.attempt, self.checkpoint = order.task_id, order.attempt, order.checkpoint
+        self.number, self._folder, self._channel = order.number, Path(order.folder), channel
+        self._canceled, self._draining = threading.Event(), draining
+        self._fraction, self._stage, self._said_at = 0.0, "", 0.0
+        self._files: dict[str, tuple[Path, str]] = {}
+
+    @property
+    def canceled(self) -> bool:
+        """Whether the task was canceled, or taken away from this worker."""
+        return self._canceled.is_set()
+
+    @property
+    def draining(self) -> bool:
+        """Whether this worker leaves soon: a good moment for `save_checkpoint`."""
+        return self._draining.is_set()
+
+    def progress(self, fraction: float, stage: str | None = None) -> None:
+        """How far the run is, 0 to 1. It never falls, and it is cheap to call often."""
+        self._raise_if_canceled()
+        # max() keeps the old value when the new one is not a number.
+        self._fraction = max(self._fraction, min(1.0, float(fraction)))
+        if stage is not None and (stage := storable(stage, MAX_STAGE)) != self._stage:
+            self._stage, self._said_at = stage, 0.0
+        self._say()
+
+    def stage(self, name: str) -> None:
+        """What the run is doing now, in a word or two."""
+        self.progress(self._fraction, name)
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but wake at once when the task is canceled."""
+        self._canceled.wait(seconds)
+        self._raise_if_canceled()
+
+    def file(self, name: str, content_type: str) -> Path:
+        """Declare a result file and get the path to write it to."""
+        self._raise_if_canceled()
+        if not _FILE_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not a plain file name of at most 100 characters")
+        if len(self._files) >= MAX_FILES and name not in self._files:
+            raise ValueError(f"a task has at most {MAX_FILES} result files")
+        path = self._folder / name
+        self._files[name] = (path, content_type)
+        return path
+
+    def save_checkpoint(self, text: str) -> None:
+        """What the next attempt finds as `ctx.checkpoint`, should this one not end. 1 KB."""
+        self._raise_if_canceled()
+        self._channel.send(Saved(self.number, storable(text, MAX_CHECKPOINT)))
+
+    def cancel(self) -> None:
+        """Called by the child's ear when the supervisor asks."""
+        self._canceled.set()
+
+    def files(self) -> list[tuple[str, str, str]]:
+        """The declared files; raises `BadOutput` when one was never written."""
+        for path, _ in self._files.values():
+            if not path.is_file():
+                raise BadOutput(f"the run declared {path.name} but did not write it")
+        return [(name, str(path), kind) for name, (path, kind) in self._files.items()]
+
+    def _raise_if_canceled(self) -> None:
+        if self.canceled:
+            raise TaskCanceled
+
+    def _say(self) -> None:
+        now = time.monotonic()
+        if now - self._said_at >= PROGRESS_EVERY:
+            self._said_at = now
+            self._channel.send(Progressed(self.number, self._fraction, self._stage))

@@ -1,0 +1,96 @@
+"""Keeps one fit child: starts it, sets its runners up, and replaces it after a death."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from gpu_worker.attempt import failure_of, startup_timeout
+from gpu_worker.child_process import Child, Death
+from gpu_worker.fitness import Check, first_problem
+from gpu_worker.protocol import Failed, Load, Loaded, Ready, Word
+from gpu_worker.scratch import Scratch
+from gpu_worker.stop import Stop
+from taskgate.catalog import TaskType
+from taskgate.events import event
+
+BOOT_LIMIT: Final = 60.0
+"""Seconds until the child's interpreter must be up."""
+_TICK: Final = 0.2
+
+
+class Unfit(Exception):  # noqa: N818  a finding about this host, not an accident
+    """This worker cannot run tasks; somebody has to look at its host."""
+
+
+class Nursery:
+    """Asked for a child before each claim, so that no task is ever claimed for an unfit one."""
+
+    def __init__(
+        self, scratch: Scratch, preload: Sequence[TaskType], checks: Sequence[Check], stop: Stop
+    ) -> None:
+        self._scratch, self._preload, self._checks, self._stop = scratch, preload, checks, stop
+        self._child: Child | None = None
+
+    def child(self) -> Child | None:
+        """A living child with its runners set up; None when asked to leave meanwhile.
+
+        Raises `Unfit`. A child that died, or was killed, makes the host prove its fitness again.
+        """
+        if self._child is None or not self._child.alive or self._died_idle(self._child):
+            self._child = self._raise_one()
+        return self._child
+
+    def close(self) -> None:
+        """No child is left."""
+        if self._child is not None and self._child.alive:
+            self._child.kill()
+
+    def _died_idle(self, child: Child) -> bool:
+        while (word := child.receive(0)) is not None:
+            if isinstance(word, Death):
+                event("child_died", cause=word.cause, idle="yes")
+                return True
+        return False
+
+    def _raise_one(self) -> Child | None:
+        if problem := first_problem(self._checks):
+            raise Unfit(problem)
+        began, child = time.monotonic(), Child(self._scratch.folder("child"))
+        try:
+            ready = self._expect(child, Ready(), BOOT_LIMIT, "the child did not start") and all(
+                self._set_up(child, task_type) for task_type in self._preload
+            )
+        except Unfit:
+            child.kill()
+            raise
+        if not ready:
+            child.kill()
+            return None
+        event("child_ready", pid=child.pid, seconds=round(time.monotonic() - began, 3))
+        return child
+
+    def _set_up(self, child: Child, task_type: TaskType) -> bool:
+        if task_type.runner in child.loaded:
+            return True
+        child.send(Load(task_type.runner))
+        limit = task_type.startup_timeout
+        problem = f"{task_type.name}: {startup_timeout(limit).message}"
+        child.loaded.add(task_type.runner)
+        return self._expect(child, Loaded(task_type.runner), limit, problem)
+
+    def _expect(self, child: Child, wanted: Word, seconds: float, problem: str) -> bool:
+        """Wait for that very word; False when asked to leave first."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self._stop.asked:
+            word = child.receive(_TICK)
+            if word == wanted:
+                return True
+            if isinstance(word, Failed):
+                raise Unfit(f"setup failed: {failure_of(word).message}")
+            if isinstance(word, Death):
+                raise Unfit(f"the child died while starting: {word.cause}")
+        if self._stop.asked:
+            return False
+        raise Unfit(problem)

@@ -1,0 +1,1 @@
+"""One runner class a task type; only the child process imports these."""

@@ -1,0 +1,66 @@
+"""What one worker process may be told, beside the deployment's `Environment`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from taskgate.errors import BadSetting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """Read once at start. Times are seconds."""
+
+    pool: str
+    """Which lanes are polled: ``<pool>-high``, ``-normal``, ``-low``."""
+    drain: float = 100
+    """How long a stop signal lets the present run go on before it is handed back."""
+    watch: int = 1
+    """How long an idle worker listens at each lane in turn (see `gpu_worker.lanes`)."""
+    preload: bool = True
+    """Set up every runner of the pool before the first claim; else each at its first task."""
+    require_gpu: bool = False
+    """Claim nothing unless ``nvidia-smi`` sees a device."""
+    scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    """Where the files of attempts lie while they are made."""
+    kill_grace: float = 5
+    """How long a run that was told to stop may take before the child is killed."""
+    silent_limit: float = 180
+    """The process ends itself when a poll or a claim has not come back for so long."""
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> WorkerSettings:
+        """From ``TASKGATE_POOL``, ``_DRAIN``, ``_WATCH``, ``_PRELOAD``, ``_REQUIRE_GPU``, ``_SCRATCH``."""
+        return cls(
+            pool=_pool(environ.get("TASKGATE_POOL", "")),
+            drain=_whole(environ, "TASKGATE_DRAIN", 100, most=110),
+            watch=_whole(environ, "TASKGATE_WATCH", 1, least=1, most=20),
+            preload=_flag(environ, "TASKGATE_PRELOAD", "1"),
+            require_gpu=_flag(environ, "TASKGATE_REQUIRE_GPU", "0"),
+            scratch=Path(environ.get("TASKGATE_SCRATCH") or tempfile.gettempdir()),
+        )
+
+
+def _pool(value: str) -> str:
+    if not value:
+        raise BadSetting("TASKGATE_POOL", value, "the name of a pool in the catalog")
+    return value
+
+
+def _whole(
+    environ: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int
+) -> int:
+    value = environ.get(name) or str(default)
+    if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
+        raise BadSetting(name, value, f"a whole number of seconds, {least} to {most}")
+    return int(value)
+
+
+def _flag(environ: Mapping[str, str], name: str, default: str) -> bool:
+    value = environ.get(name) or default
+    if value not in ("0", "1"):
+        raise BadSetting(name, value, "0 or 1")
+    return value == "1"

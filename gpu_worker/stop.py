@@ -1,0 +1,72 @@
+"""Leaving: asked by a signal, bounded by a time, and certain."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Final
+
+from taskgate.events import event
+
+EXIT_STUCK: Final = 4
+LEAVE: Final = 8.0
+"""Seconds after the drain for the kill, the hand-back and the way out. Then the process ends."""
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stop:
+    """Whether this worker should leave, and whether the present run may still go on."""
+
+    def __init__(self, drain: float) -> None:
+        self._drain = drain
+        self._asked = threading.Event()
+        self._over_at = float("inf")
+
+    @property
+    def asked(self) -> bool:
+        """Claim nothing more."""
+        return self._asked.is_set()
+
+    @property
+    def over(self) -> bool:
+        """The run has had its time: hand it back."""
+        return time.monotonic() >= self._over_at
+
+    def ask(self, why: str) -> None:
+        """Leave. Asked a second time, do not even wait for the run."""
+        wait = 0.0 if self.asked else self._drain
+        self._over_at = time.monotonic() + wait
+        self._asked.set()
+        event("draining", why=why, seconds=wait)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, unless asked to leave meanwhile."""
+        return self._asked.wait(seconds)
+
+    def listen(self) -> None:
+        """Take SIGTERM and SIGINT in a thread of their own.
+
+        A handler would run in the middle of whatever the main thread does, holding its locks. Call
+        this before any other thread starts, so that all of them leave the signals alone.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        threading.Thread(target=self._take_signals, daemon=True, name="signals").start()
+
+    def _take_signals(self) -> None:
+        while True:
+            number = signal.sigwait(_SIGNALS)
+            if not self.asked:
+                self._end_surely()
+            self.ask(signal.Signals(number).name)
+
+    def _end_surely(self) -> None:
+        timer = threading.Timer(self._drain + LEAVE, _end)
+        timer.daemon = True
+        timer.start()
+
+
+def _end() -> None:
+    event("left_by_force", why="the drain did not end in time")
+    os._exit(EXIT_STUCK)

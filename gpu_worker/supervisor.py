@@ -1,0 +1,151 @@
+"""The supervisor: poll, claim, have it run, hand the ending over, and again; one task at a time.
+
+Threads: this loop; a heart for each attempt (`heart`); the finisher (`ending`); the signals'
+(`stop`); the watchdog. Only this loop starts and talks to the child.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from gpu_worker.attempt import Attempt, Limits
+from gpu_worker.child_process import Child
+from gpu_worker.ending import Ending, Finisher
+from gpu_worker.fitness import Check, first_problem, lanes_fit_lease
+from gpu_worker.heart import Heart
+from gpu_worker.lanes import LanePoller, lane_names
+from gpu_worker.nursery import Nursery, Unfit
+from gpu_worker.order import order_for
+from gpu_worker.outcome import Broken, Outcome
+from gpu_worker.scratch import Scratch
+from gpu_worker.settings import WorkerSettings
+from gpu_worker.stop import LEAVE, Stop
+from gpu_worker.watchdog import Watchdog
+from taskgate.catalog import Catalog, TaskType
+from taskgate.errors import BadSetting, TaskgateError
+from taskgate.events import event, swallowed
+from taskgate.gateway.worker import Failure, Held, Released, WorkerGateway
+from taskgate.ports import Delivery, Ports
+from taskgate.settings import Environment
+
+EXIT_OK: Final = 0
+EXIT_UNFIT: Final = 3
+_CLAIM_AGAIN_AFTER: Final = 5
+_CANCEL_MARGIN: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """All that a supervisor works with."""
+
+    ports: Ports
+    gateway: WorkerGateway
+    catalog: Catalog
+    environment: Environment
+    settings: WorkerSettings
+    stop: Stop
+    checks: tuple[Check, ...] = ()
+
+
+class Supervisor:
+    """Serves until it is asked to leave, or finds itself unfit."""
+
+    def __init__(self, place: Workplace) -> None:
+        self._place, self._settings, self._stop = place, place.settings, place.stop
+        self._types = _types(place.catalog, place.settings.pool)
+        self._poller = LanePoller(
+            place.ports.lanes, self._settings.pool, self._settings.watch, place.stop
+        )
+        self._finisher = Finisher(place.gateway)
+        self._watchdog = Watchdog(self._settings.silent_limit)
+        self._numbers = itertools.count(1)
+
+    def serve(self) -> int:
+        """Returns the exit code, with no child, no thread and no file left behind."""
+        scratch = Scratch(self._settings.scratch)
+        preload = self._types if self._settings.preload else ()
+        nursery = Nursery(scratch, preload, self._place.checks, self._stop)
+        self._watchdog.start()
+        try:
+            return self._serve(nursery, scratch)
+        finally:
+            nursery.close()
+            self._finisher.wait(LEAVE)
+            self._watchdog.close()
+            scratch.close()
+
+    def _serve(self, nursery: Nursery, scratch: Scratch) -> int:
+        event("started", pool=self._settings.pool)
+        try:
+            if problem := first_problem((self._lanes_fit,)):
+                raise Unfit(problem)
+            while not self._stop.asked:
+                if child := nursery.child():
+                    self._turn(child, scratch)
+        except Unfit as unfit:
+            event("unfit", why=str(unfit))
+            return EXIT_UNFIT
+        event("left")
+        return EXIT_OK
+
+    def _lanes_fit(self) -> str | None:
+        lanes = lane_names(self._settings.pool)
+        return lanes_fit_lease(self._place.ports.lanes, lanes, self._place.environment.lease)
+
+    def _turn(self, child: Child, scratch: Scratch) -> None:
+        with self._watchdog.expecting("poll"):
+            delivery = self._poller.next()
+        if delivery is None:
+            return
+        if self._stop.asked:
+            self._poller.put_back(delivery)
+            return
+        if held := self._claimed(delivery):
+            self._attend(held, child, scratch)
+
+    def _claimed(self, delivery: Delivery) -> Held | None:
+        try:
+            with self._watchdog.expecting("claim"):
+                held = self._place.gateway.claim(delivery)
+        except TaskgateError as error:
+            swallowed("claim_failed", error, task=delivery.message.task_id)
+            self._poller.put_back(delivery, _CLAIM_AGAIN_AFTER)
+            return None
+        if isinstance(held, Released):
+            return None
+        event("claimed", task=held.task.id, type=held.task.type, attempt=held.task.attempt)
+        return held
+
+    def _attend(self, held: Held, child: Child, scratch: Scratch) -> None:
+        heart = Heart(self._place.gateway, held, self._place.environment.beat)
+        heart.start()
+        began, folder = time.monotonic(), scratch.folder("attempt")
+        order = order_for(held, self._place.catalog, next(self._numbers), folder)
+        if isinstance(order, Failure):
+            outcome: Outcome = Broken(order)
+        else:
+            run, task_type = order
+            limits = self._limits(held, task_type)
+            now = self._place.ports.now
+            outcome = Attempt(run, child, heart, limits, self._stop, now).run()
+        self._finisher.take(Ending(held, outcome, heart, folder, time.monotonic() - began))
+
+    def _limits(self, held: Held, task_type: TaskType) -> Limits:
+        environment = self._place.environment
+        # A cancel is seen with the next beat, and the sweep enforces it after its grace.
+        left = environment.cancel_grace - environment.beat - _CANCEL_MARGIN
+        return Limits(
+            run_ends_at=held.task.run_ends_at,
+            startup=task_type.startup_timeout,
+            kill_grace=max(0.5, min(self._settings.kill_grace, left)),
+        )
+
+
+def _types(catalog: Catalog, pool: str) -> tuple[TaskType, ...]:
+    types = tuple(t for t in catalog if t.pool == pool)
+    if not types:
+        raise BadSetting("TASKGATE_POOL", pool, "one of " + ", ".join(catalog.pools))
+    return types
