@@ -34,10 +34,12 @@ e2e: $(READY) ## Only the tests against the deployed local stack
 	$(VENV)/pytest tests/e2e -n 2
 
 synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
-	$(VENV)/python -m taskgate.local.templates $(STAGE)
+	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) --output build/cdk.out/$(STAGE)
+	$(VENV)/python -m cdk_app.report build/cdk.out/$(STAGE)
 
 deploy: $(READY) ## Deploy STAGE=dev|staging|prod to the AWS account of your credentials
-	$(VENV)/python -m taskgate.local.release $(STAGE)
+	@test "$(origin STAGE)" = "command line" || { echo "Name the stage: make deploy STAGE=dev"; exit 2; }
+	$(VENV)/python -m cdk_app.cli deploy '**' --context stage=$(STAGE) --output build/cdk.out/$(STAGE)
 
 clean: ## Remove all that these commands made
 	rm -rf .venv build node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -45,7 +47,7 @@ clean: ## Remove all that these commands made
 
 # uv comes from PyPI into the environment that it then fills from the lock.
 $(READY): uv.lock pyproject.toml
-	test -x $(VENV)/python || $(PYTHON) -m venv .venv
-	test -x $(VENV)/uv || $(VENV)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
-	$(VENV)/uv sync --frozen --quiet
-	touch $@
+	@test -x $(VENV)/python || $(PYTHON) -m venv .venv
+	@test -x $(VENV)/uv || $(VENV)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
+	@$(VENV)/uv sync --frozen --quiet
+	@touch $@

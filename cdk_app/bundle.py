@@ -112,7 +112,16 @@ def _install(folder: Path, target: Target, requirements: str) -> None:
     locked = folder / "requirements.txt"
     locked.write_text(requirements)
     platform = ("--python-platform", target.platform) if target.platform else ()
-    command = [UV, "pip", "install", "--quiet", "--target", str(folder), "--requirements", str(locked)]
+    command = [
+        UV,
+        "pip",
+        "install",
+        "--quiet",
+        "--target",
+        str(folder),
+        "--requirements",
+        str(locked),
+    ]
     command += ["--python-version", target.python, *platform, "--only-binary", ":all:"]
     command += ["--require-hashes", "--no-deps", "--link-mode", "copy"]
     subprocess.run(command, cwd=ROOT, check=True)

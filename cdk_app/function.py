@@ -82,9 +82,7 @@ class TaskgateFunction(Construct):
     def _role(
         self, log_group: logs.LogGroup, statements: Sequence[iam.PolicyStatement]
     ) -> iam.Role:
-        role = iam.Role(
-            self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com")
-        )
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         # Not the managed policy: that one may write to every log group of the account.
         write = allow(["logs:CreateLogStream", "logs:PutLogEvents"], [log_group.log_group_arn])
         for statement in (write, *statements):

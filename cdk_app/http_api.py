@@ -69,7 +69,10 @@ class HttpApi(Construct):
             description="Taskgate: long tasks over HTTP",
             create_default_stage=False,
         )
-        integration = integrations.HttpLambdaIntegration("Function", function)
+        # One permission for the API: one for each route would fill the function's policy.
+        integration = integrations.HttpLambdaIntegration(
+            "Function", function, scope_permission_to_route=False
+        )
         for route in ROUTES:
             self.api.add_routes(
                 path=route.path,

@@ -44,7 +44,9 @@ def _candidates(version: str) -> Iterator[str]:
 def _is_version(candidate: str, version: str) -> bool:
     question = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
-        answer = subprocess.run([candidate, "-c", question], capture_output=True, text=True)
+        answer = subprocess.run(
+            [candidate, "-c", question], capture_output=True, text=True, check=False
+        )
     except OSError:
         return False
     return answer.returncode == 0 and answer.stdout.strip() == version
@@ -63,4 +65,4 @@ def _install(version: str) -> str:
 
 
 def _uv_python(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([UV, "python", *args], capture_output=True, text=True)
+    return subprocess.run([UV, "python", *args], capture_output=True, text=True, check=False)

@@ -19,7 +19,9 @@ DEAD_LETTER_RETENTION = cdk.Duration.days(14)
 class Lanes(Construct):
     """The queues, by lane name. Exposes `queues`, `urls` and `arns`."""
 
-    def __init__(self, scope: Construct, name: str, *, stage: Stage, lanes: tuple[str, ...]) -> None:
+    def __init__(
+        self, scope: Construct, name: str, *, stage: Stage, lanes: tuple[str, ...]
+    ) -> None:
         super().__init__(scope, name)
         self.queues = {lane: self._queue(lane, stage) for lane in lanes}
 

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
-from taskgate.local.toolchain import ROOT, cdk
+from taskgate.local.cdk import ROOT, cdk, fingerprint
 
 ASSEMBLIES: Final = ROOT / "build" / "assembly"
 
 
 def synthesise(stage_name: str) -> Path:
     """The folder of the stage's cloud assembly; made only when an input changed."""
-    folder = ASSEMBLIES / f"{stage_name}-{_fingerprint(stage_name)[:16]}"
+    folder = ASSEMBLIES / f"{stage_name}-{fingerprint(stage_name)[:16]}"
     ASSEMBLIES.mkdir(parents=True, exist_ok=True)
     with (ASSEMBLIES / f"{stage_name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             _synthesise_into(folder, stage_name)
     return folder
-
-
-def _fingerprint(stage_name: str) -> str:
-    """The hash of all inputs, told by the app itself, which alone knows what it reads."""
-    command = [sys.executable, "-m", "cdk_app.fingerprint", stage_name]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 def _synthesise_into(folder: Path, stage_name: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import boto3
 
 from taskgate.local.assembly import synthesise
+from taskgate.local.cdk import cdk
 from taskgate.local.emulator import ACCOUNT, Emulator
-from taskgate.local.toolchain import cdk
 from taskgate.settings import Environment, Stage
 
 # The same name stands in cdk_app/deployment.py; a test holds the two together.
