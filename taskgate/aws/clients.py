@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import (
-    ClientError,
-    ConnectionClosedError,
-    ConnectionError,
-    HTTPClientError,
-)
+from botocore import exceptions
+from botocore.exceptions import ClientError
 
 from taskgate.errors import Unavailable
 
@@ -76,7 +72,7 @@ def available() -> Iterator[None]:
     """Turn "busy" and "out of reach" into `Unavailable`; everything else passes."""
     try:
         yield
-    except (ConnectionError, ConnectionClosedError, HTTPClientError) as error:
+    except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
         raise Unavailable(str(error)) from error
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

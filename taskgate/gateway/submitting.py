@@ -24,7 +24,7 @@ from taskgate.events import swallowed
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
-from taskgate.ports import IdempotencyKey, Message, Ports, Submission
+from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
 from taskgate.principal import Principal
 from taskgate.settings import Environment
 from taskgate.task import Limits, Task
@@ -78,7 +78,7 @@ def submit(
     )
     replay = ports.tasks.create(submission)
     if replay:
-        return _replayed(ports, replay.task_id, replay.fingerprint == fingerprint(request))
+        return _replayed(ports, replay, fingerprint(request))
     return Submitted(send_created(ports, task))
 
 
@@ -126,10 +126,10 @@ def fingerprint(request: SubmitRequest) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _replayed(ports: Ports, task_id: str, same: bool) -> Submitted:
-    if not same:
+def _replayed(ports: Ports, replay: Replay, mark: str) -> Submitted:
+    if replay.fingerprint != mark:
         raise IdempotencyKeyReused
-    task = ports.tasks.get(task_id)
+    task = ports.tasks.get(replay.task_id)
     if task is None:
         raise TaskNotFound
     if task.state is State.CREATED and task.due_at is not None and task.due_at <= ports.now():

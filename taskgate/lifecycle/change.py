@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from taskgate.errors import IllegalTransition
 from taskgate.lifecycle import clock
 from taskgate.lifecycle.history import MAX_ENTRIES, MAX_REASON, Entry, cap_bytes, fold
 from taskgate.lifecycle.states import RULES, State, Verb
 from taskgate.task import Owner, Task
+
+SETTLING_MS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,14 @@ def moved(
     return _change(task, verb, guard, stamp, sets, entry, _ledger(task, after))
 
 
-def rearmed(task: Task, stamp: Stamp, due_at: int, **sets: Any) -> Change:
-    """Only the clock moves: somebody has looked, and says when to look again."""
-    sets["due_at"] = min(due_at, task.deadline_at)
+def rearmed(task: Task, stamp: Stamp, look_at: int | None = None, **sets: Any) -> Change:
+    """Only the clock moves: somebody has looked, and `look_at` says when to look again.
+
+    Without it the clock's own rule says, after `sets`; never sooner than `SETTLING_MS`, so that
+    the write that follows a send is not mistaken for a lost one.
+    """
+    due_at = clock.due(replace(task, **sets)) if look_at is None else look_at
+    sets["due_at"] = max(due_at or 0, stamp.at + SETTLING_MS)
     return _change(task, None, read(task), stamp, sets)
 
 

@@ -139,7 +139,7 @@ def rescue(task: Task, stamp: Stamp, error: TaskError) -> Change:
     budgets = task.budgets.spend(ErrorClass.CRASH) if crashed else task.budgets
     if crashed and task.budgets.crashes.left:
         return moved(
-            task, Verb.RESCUE, State.QUEUED, stamp, **_requeued(task, stamp, budgets), error=error
+            task, Verb.RESCUE, State.QUEUED, stamp, **_requeued(stamp, budgets), error=error
         )
     return moved(task, Verb.RESCUE, _bad_end(error), stamp, error=error, budgets=budgets)
 
@@ -173,7 +173,7 @@ def hand_back(task: Task, stamp: Stamp, checkpoint: str | None) -> Change:
 
 def resume(task: Task, stamp: Stamp) -> Change:
     """Back to its lane; the message follows, and the clock brings it if it is lost."""
-    waiting = _requeued(task, stamp, task.budgets)
+    waiting = _requeued(stamp, task.budgets)
     return moved(task, Verb.RESUME, State.QUEUED, stamp, **waiting, resume_at=None)
 
 
@@ -210,7 +210,7 @@ def reopen(task: Task, stamp: Stamp, budgets: Budgets) -> Change:
         Verb.REOPEN,
         State.QUEUED,
         stamp,
-        **_requeued(task, stamp, budgets),
+        **_requeued(stamp, budgets),
         generation=task.generation + 1,
         deadline_at=stamp.at + task.limits.deadline,
         error=None,
@@ -227,7 +227,7 @@ def capped(error: TaskError) -> TaskError:
     )
 
 
-def _requeued(task: Task, stamp: Stamp, budgets: Budgets) -> dict[str, Any]:
+def _requeued(stamp: Stamp, budgets: Budgets) -> dict[str, Any]:
     return {
         "budgets": budgets,
         "queued_at": stamp.at,

@@ -88,6 +88,8 @@ class MemoryStore:
         task = submission.task
         with self._lock:
             key = submission.idempotency
+            if (known := self.tasks.get(task.id)) and known.op_id == task.op_id:
+                return None
             if key and (record := self._living_record(task.owner, key)):
                 return Replay(record.task_id, record.key.fingerprint)
             books = self.ledger(task.owner)

@@ -1,0 +1,191 @@
+"""The stale sweep: look at every task whose clock is due, and do the one thing that it needs.
+
+It reads O(due): one query per clock shard, then one consistent read per due task. Two sweeps at
+once are harmless, and so is one that dies half way: every act is one guarded write, and what was
+left undone is still due.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from taskgate.errors import Refused, Unavailable
+from taskgate.events import event, swallowed, transition
+from taskgate.gateway.stamps import stamp
+from taskgate.gateway.steering import send_cancel
+from taskgate.lifecycle import transitions
+from taskgate.lifecycle.change import Change, Stamp, rearmed
+from taskgate.lifecycle.states import State
+from taskgate.lifecycle.verdict import Step, Verdict, judge
+from taskgate.ports import Due, Message, Ports, Signal
+from taskgate.task import Task
+
+PAGE: Final = 100
+THREADS: Final = 8
+
+
+@dataclass
+class Report:
+    """What one run did. A run that found nothing says so too: silence must mean "not running"."""
+
+    looked_at: int = 0
+    oldest_overdue_ms: int = 0
+    finished: bool = True
+    """False when time ran out: what is left is still due."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Report) -> None:
+        self.looked_at += other.looked_at
+        self.oldest_overdue_ms = max(self.oldest_overdue_ms, other.oldest_overdue_ms)
+        self.finished = self.finished and other.finished
+        self.counts.update(other.counts)
+
+
+def sweep(ports: Ports, shards: Iterable[int], stop_at: int) -> Report:
+    """Look at all due live tasks of these clock shards, until `stop_at` (epoch ms)."""
+    total = Report()
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="sweep") as pool:
+        for part in pool.map(lambda shard: sweep_shard(ports, shard, stop_at), shards):
+            total.add(part)
+    event(
+        "swept",
+        looked_at=total.looked_at,
+        oldest_overdue_ms=total.oldest_overdue_ms,
+        finished=total.finished,
+        **{f"did_{name}": count for name, count in total.counts.items()},
+    )
+    return total
+
+
+def sweep_shard(ports: Ports, shard: int, stop_at: int) -> Report:
+    """One shard, page by page. A failing shard does not stop the others."""
+    report, start = Report(), None
+    now = ports.now()
+    while True:
+        try:
+            page = ports.tasks.due(shard, now, PAGE, start)
+        except Unavailable as error:
+            swallowed("shard_unreadable", error, shard=shard)
+            report.finished = False
+            return report
+        for due in page.rows:
+            if ports.now() >= stop_at:
+                report.finished = False
+                return report
+            report.oldest_overdue_ms = max(report.oldest_overdue_ms, now - due.due_at)
+            report.looked_at += 1
+            report.counts[look(ports, due)] += 1
+        start = page.next
+        if start is None:
+            return report
+
+
+def look(ports: Ports, due: Due) -> str:
+    """Look at one task and act once; returns what was done. The index is only a hint."""
+    try:
+        task, pulse = ports.tasks.get_with_pulse(due.task_id)
+        if task is None:
+            return "gone"
+        beat_at = pulse.beat_at if pulse and pulse.attempt == task.attempt else None
+        verdict = judge(task, beat_at or None, ports.now())
+        if verdict is None:
+            return "not_due"
+        _ACTS[verdict.step](ports, task, verdict)
+    except Refused:
+        # Somebody was quicker; what they wrote has its own clock.
+        return "outrun"
+    except Unavailable as error:
+        swallowed("look_failed", error, task=due.task_id)
+        return "unavailable"
+    return verdict.step.value
+
+
+def _send(ports: Ports, task: Task, verdict: Verdict) -> None:
+    del verdict
+    # Sent before it is written down: a send that fails must not use up a redelivery.
+    ports.lanes.send(task.lane, Message(task.id, task.attempt))
+    made = _stamp(ports, "message sent again")
+    if task.state in (State.CREATED, State.SCHEDULED):
+        _apply(ports, task, transitions.enqueue(task, made))
+        return
+    sends = task.sends + 1 if task.sent_at is not None else task.sends
+    _apply(ports, task, rearmed(task, made, sent_at=made.at, sends=sends))
+
+
+def _stall(ports: Ports, task: Task, verdict: Verdict) -> None:
+    del verdict
+    over = ports.now() >= task.run_ends_at
+    reason = "its time is up" if over else "no beat for a whole lease"
+    _apply(ports, task, transitions.stall(task, _stamp(ports, reason)))
+    if over:
+        ports.pulses.signal(task.id, Signal("deadline", task.attempt))
+
+
+def _revive(ports: Ports, task: Task, verdict: Verdict) -> None:
+    del verdict
+    _apply(ports, task, transitions.revive(task, _stamp(ports, "the beat is back")))
+
+
+def _rescue(ports: Ports, task: Task, verdict: Verdict) -> None:
+    assert verdict.error is not None  # noqa: S101 - a rescue always has one
+    made = _stamp(ports, verdict.error.code.value)
+    after = _apply(ports, task, transitions.rescue(task, made, verdict.error))
+    ports.pulses.signal(task.id, Signal("lost", task.attempt))
+    if after.state is State.QUEUED:
+        ports.lanes.send(after.lane, Message(after.id, after.attempt))
+
+
+def _expire(ports: Ports, task: Task, verdict: Verdict) -> None:
+    assert verdict.error is not None  # noqa: S101 - an expiry always has one
+    made = _stamp(ports, verdict.error.code.value)
+    _apply(ports, task, transitions.expire(task, made, verdict.error))
+
+
+def _resume(ports: Ports, task: Task, verdict: Verdict) -> None:
+    del verdict
+    after = _apply(ports, task, transitions.resume(task, _stamp(ports, "pause over")))
+    ports.lanes.send(after.lane, Message(after.id, after.attempt))
+
+
+def _stop(ports: Ports, task: Task, verdict: Verdict) -> None:
+    del verdict
+    made = _stamp(ports, "no worker acknowledged the cancel")
+    _apply(ports, task, transitions.stopped(task, made, forced=True))
+    ports.pulses.signal(task.id, Signal("lost", task.attempt))
+
+
+def _signal(ports: Ports, task: Task, verdict: Verdict) -> None:
+    send_cancel(ports, task)
+    _rearm(ports, task, verdict)
+
+
+def _rearm(ports: Ports, task: Task, verdict: Verdict) -> None:
+    assert verdict.look_at is not None  # noqa: S101 - the verdict says when
+    _apply(ports, task, rearmed(task, _stamp(ports), verdict.look_at))
+
+
+def _apply(ports: Ports, task: Task, change: Change) -> Task:
+    after = ports.tasks.apply(change)
+    transition(change, task, after)
+    return after
+
+
+def _stamp(ports: Ports, reason: str = "") -> Stamp:
+    return stamp(ports.now(), "sweep", reason)
+
+
+_ACTS: Final[Mapping[Step, Callable[[Ports, Task, Verdict], None]]] = {
+    Step.SEND: _send,
+    Step.STALL: _stall,
+    Step.REVIVE: _revive,
+    Step.RESCUE: _rescue,
+    Step.EXPIRE: _expire,
+    Step.RESUME: _resume,
+    Step.STOP: _stop,
+    Step.SIGNAL: _signal,
+    Step.REARM: _rearm,
+}

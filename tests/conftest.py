@@ -1,0 +1,22 @@
+"""Fixtures for every test: no credentials or endpoints leak in from the machine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_real_aws() -> Iterator[None]:
+    patch = pytest.MonkeyPatch()
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+        patch.delenv(name, raising=False)
+    patch.setenv("AWS_ACCESS_KEY_ID", "test")
+    patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    logging.getLogger("taskgate").setLevel(logging.DEBUG)
+    yield
+    patch.undo()

@@ -1,0 +1,14 @@
+"""The in-memory ports keep the store's promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from taskgate.testing.conformance import StoreConformance, World
+from taskgate.testing.memory import MemoryWorld
+
+
+class TestMemoryStore(StoreConformance):
+    @pytest.fixture
+    def world(self) -> World:
+        return World(MemoryWorld().ports)
