@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import boto3
-
 from taskgate.local.assembly import synthesise
 from taskgate.local.cdk import cdk
-from taskgate.local.emulator import ACCOUNT, Emulator
+from taskgate.local.emulator import Emulator
 from taskgate.settings import Environment, Stage
 
 # The same name stands in cdk_app/deployment.py; a test holds the two together.
@@ -53,14 +51,7 @@ def deploy(stage: Stage, emulator: Emulator, folder: Path) -> Deployed:
 
 def _create_assets_bucket(emulator: Emulator) -> None:
     """The one thing of ``cdk bootstrap`` that is needed; its stack would take far longer."""
-    s3 = boto3.client(
-        "s3",
-        endpoint_url=emulator.endpoint_url,
-        region_name=emulator.client_variables["AWS_REGION"],
-        aws_access_key_id=ACCOUNT,
-        aws_secret_access_key="test",  # noqa: S106 - the emulator's, known to all
-    )
-    s3.create_bucket(Bucket=ASSETS_BUCKET)
+    emulator.client("s3").create_bucket(Bucket=ASSETS_BUCKET)
 
 
 def _read(stage: Stage, emulator: Emulator, outputs: Mapping[str, Mapping[str, str]]) -> Deployed:

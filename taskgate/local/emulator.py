@@ -7,13 +7,18 @@ import http.client
 import socket
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import boto3
 
 from taskgate.local.process import Child, plain_variables
 
 HOST: Final = "127.0.0.1"
 ACCOUNT: Final = "000000000000"
 REGION: Final = "us-east-1"
+# The emulator knows this pair as the account's root. It guards nothing.
+ACCESS_KEY: Final = "test"
+SECRET: Final = "test"  # noqa: S105 - known to all
 HEALTHY_WITHIN: Final = 30.0
 
 
@@ -40,8 +45,8 @@ class Emulator:
         """What an AWS client needs in its environment to reach the emulator and nothing else."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             # A developer's own profile must not decide where a local stack is deployed to.
@@ -49,6 +54,16 @@ class Emulator:
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
             "AWS_EC2_METADATA_DISABLED": "true",
         }
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of one service here, whatever this process's own AWS settings are."""
+        return boto3.client(
+            service,  # type: ignore[call-overload]  # the stubs list services one by one
+            endpoint_url=self.endpoint_url,
+            region_name=REGION,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET,
+        )
 
     def stop(self) -> None:
         """Stop the emulator; with `persist` it writes its state on the way out."""
@@ -108,10 +123,11 @@ class Emulator:
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):
+        try:
             probe.bind((HOST, port))
-            return True
-    return False
+        except OSError:
+            return False
+    return True
 
 
 def _is_healthy(child: Child, port: int) -> bool:
@@ -119,9 +135,9 @@ def _is_healthy(child: Child, port: int) -> bool:
     give_up = time.monotonic() + HEALTHY_WITHIN
     while child.exit_code is None and time.monotonic() < give_up:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            connection = http.client.HTTPConnection(HOST, port, timeout=2)
-            connection.request("GET", "/_ministack/health")
-            if connection.getresponse().status == 200:
-                return True
+            with contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=2)) as probe:
+                probe.request("GET", "/_ministack/health")
+                if probe.getresponse().status == 200:
+                    return True
         time.sleep(0.05)
     return False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from taskgate.local.deploy import deploy
+from taskgate.local.deploy import Deployed, deploy
 from taskgate.local.emulator import Emulator
 from taskgate.local.process import Child
 from taskgate.local.workers import start_worker
@@ -17,7 +17,11 @@ from taskgate.settings import Environment, stage
 
 
 class LocalStackError(Exception):
-    """The local stack was asked for something before it was up."""
+    """The local stack is not up."""
+
+
+def _say_nothing(_: str) -> None:
+    return None
 
 
 class LocalStack:
@@ -25,48 +29,64 @@ class LocalStack:
 
     All files (logs, state, unpacked functions) lie in `folder`. Without one it is a temporary
     folder that goes with the stack; with `persist` the folder keeps tasks over restarts.
+    `say` is told each step in a few words.
     """
 
-    def __init__(self, *, folder: Path | None = None, persist: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        folder: Path | None = None,
+        persist: bool = False,
+        say: Callable[[str], None] = _say_nothing,
+    ) -> None:
         self._temporary = folder is None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="taskgate-"))
         self._persist = persist
+        self._say = say
         self._stage = stage("local")
         self._emulator: Emulator | None = None
+        self._deployed: Deployed | None = None
         self._workers: list[Child] = []
-        self.api_url = ""
-        """Base URL of the HTTP API, without a slash at the end."""
 
     def start(self) -> Self:
         """Start the emulator and deploy; on failure nothing is left running."""
         try:
+            self._say("Starting the AWS emulator")
             self._emulator = Emulator(self.folder, persist=self._persist)
-            deployed = deploy(self._stage, self._emulator, self.folder)
+            self._say("Deploying the stacks to it")
+            self._deployed = deploy(self._stage, self._emulator, self.folder)
         except BaseException:
             self.stop()
             raise
-        self.api_url, self._environment = deployed.api_url, deployed.environment
         return self
+
+    @property
+    def api_url(self) -> str:
+        """Base URL of the HTTP API, without a slash at the end."""
+        return self._up[1].api_url
 
     @property
     def environment(self) -> Environment:
         """What the stacks tell functions and workers: table, bucket and lane names."""
-        if not self.api_url:
-            raise LocalStackError("The stack is not up.")
-        return self._environment
+        return self._up[1].environment
 
     @property
     def endpoint_url(self) -> str:
         """Where AWS clients of this stack go."""
-        return self._up.endpoint_url
+        return self._up[0].endpoint_url
 
     @property
     def client_variables(self) -> Mapping[str, str]:
         """Environment variables that point any AWS client at this stack."""
-        return self._up.client_variables
+        return self._up[0].client_variables
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of one AWS service of this stack, with every right."""
+        return self._up[0].client(service)
 
     def start_worker(self, pool: str, extra: Mapping[str, str] | None = None) -> Child:
-        """Start one worker process; it ends with the stack at the latest."""
+        """Start one worker process, with extra variables if any; it ends with the stack."""
+        self._say(f"Starting a worker of pool {pool}")
         worker = start_worker(
             pool,
             environment=self.environment,
@@ -77,13 +97,20 @@ class LocalStack:
         self._workers.append(worker)
         return worker
 
+    def sweep(self) -> None:
+        """Run the stale sweep now, rather than within its minute, and wait for its end."""
+        functions = self.client("lambda")
+        answer = functions.invoke(FunctionName=f"{self._stage.prefix}-stale-sweep")
+        if "FunctionError" in answer:
+            raise LocalStackError(f"The sweep failed: {answer['Payload'].read()!r}")
+
     def stop(self) -> None:
         """Stop workers, then the emulator that they report to; safe to call twice."""
         while self._workers:
             self._workers.pop().stop()
         if self._emulator:
             self._emulator.stop()
-            self._emulator = None
+        self._emulator = self._deployed = None
         shutil.rmtree(self.folder / "tmp", ignore_errors=True)
         if self._temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -100,7 +127,7 @@ class LocalStack:
         self.stop()
 
     @property
-    def _up(self) -> Emulator:
-        if self._emulator is None:
-            raise LocalStackError("The stack is not up.")
-        return self._emulator
+    def _up(self) -> tuple[Emulator, Deployed]:
+        if self._emulator is None or self._deployed is None:
+            raise LocalStackError("The local stack is not up.")
+        return self._emulator, self._deployed

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from taskgate.local import LocalStack, LocalStackError
+from taskgate.local.emulator import Emulator
+from taskgate.settings import stage
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory):
+    with LocalStack(folder=tmp_path_factory.mktemp("stack")) as stack:
+        yield stack
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ends_within(seconds: float, pid: int) -> bool:
+    give_up = time.monotonic() + seconds
+    while is_running(pid) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    return not is_running(pid)
+
+
+def test_the_real_stacks_deploy_to_the_emulator(stack):
+    assert stack.environment.stage == "local"
+    tables = stack.client("dynamodb").list_tables()["TableNames"]
+    assert sorted(tables) == [stack.environment.ephemeral_table, stack.environment.tasks_table]
+
+
+def test_a_caller_without_a_key_is_turned_away_before_any_function_runs(stack):
+    assert httpx.get(f"{stack.api_url}/v1/tasks").status_code == 401
+
+
+def test_an_unknown_path_costs_no_function_call(stack):
+    assert httpx.get(f"{stack.api_url}/v1/nothing").status_code == 404
+
+
+def test_two_stacks_can_be_up_at_once_and_share_nothing(stack):
+    with LocalStack() as other:
+        assert other.endpoint_url != stack.endpoint_url
+        other.client("dynamodb").put_item(
+            TableName=other.environment.tasks_table, Item={"pk": {"S": "a"}, "sk": {"S": "b"}}
+        )
+        counted = stack.client("dynamodb").scan(TableName=stack.environment.tasks_table)
+    assert counted["Count"] == 0
+    assert not other.folder.exists()
+
+
+def test_an_unchanged_stack_is_up_again_within_seconds(stack):
+    begin = time.monotonic()
+    with LocalStack():
+        pass
+    # About two seconds; a synth alone takes more than six.
+    assert time.monotonic() - begin < 15
+
+
+def test_a_persistent_stack_keeps_its_tasks_and_its_address_over_a_restart(tmp_path):
+    with LocalStack(folder=tmp_path, persist=True) as first:
+        address = first.endpoint_url
+        first.client("dynamodb").put_item(
+            TableName=first.environment.tasks_table, Item={"pk": {"S": "a"}, "sk": {"S": "b"}}
+        )
+    with LocalStack(folder=tmp_path, persist=True) as second:
+        assert second.endpoint_url == address
+        kept = second.client("dynamodb").scan(TableName=second.environment.tasks_table)
+        assert kept["Count"] == 1
+
+
+def test_an_emulator_does_not_outlive_a_parent_that_is_killed(tmp_path):
+    script = (
+        "import sys, time; from pathlib import Path; from taskgate.local.emulator import Emulator"
+    )
+    script += "; e = Emulator(Path(sys.argv[1])); print(e._child.pid, flush=True); time.sleep(60)"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        pid = int(parent.stdout.readline())
+        assert is_running(pid)
+        parent.send_signal(signal.SIGKILL)
+    assert ends_within(10, pid)
+
+
+def test_an_emulator_listens_on_loopback_only_and_on_one_port(tmp_path):
+    emulator = Emulator(tmp_path)
+    try:
+        addresses = listening_addresses(emulator._child.pid)
+    finally:
+        emulator.stop()
+    assert addresses == [f"0100007F:{emulator._port:04X}"]
+
+
+def listening_addresses(pid: int) -> list[str]:
+    """The addresses, in hex as the kernel writes them, on which a process listens."""
+    descriptors = Path(f"/proc/{pid}/fd").iterdir()
+    own = {link.readlink().name for link in descriptors}
+    table = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    return [row[1] for row in table if row[3] == "0A" and f"socket:[{row[9]}]" in own]
+
+
+def test_the_emulator_holds_each_role_to_its_policy(stack):
+    """So a right that is missing fails here first, and not on AWS."""
+    iam = stack.client("iam")
+    [sweep] = [r["Arn"] for r in iam.list_roles()["Roles"] if "SweepRole" in r["RoleName"]]
+    table = stack.client("dynamodb").describe_table(TableName=stack.environment.tasks_table)
+    answer = iam.simulate_principal_policy(
+        PolicySourceArn=sweep,
+        ActionNames=["dynamodb:UpdateItem", "dynamodb:DeleteItem"],
+        ResourceArns=[table["Table"]["TableArn"]],
+    )
+    decisions = {r["EvalActionName"]: r["EvalDecision"] for r in answer["EvaluationResults"]}
+    assert decisions == {
+        "dynamodb:UpdateItem": "allowed",
+        "dynamodb:DeleteItem": "implicitDeny",
+    }
+
+
+def test_nothing_can_be_asked_of_a_stack_that_is_not_up():
+    stack = LocalStack()
+    with pytest.raises(LocalStackError, match="not up"):
+        _ = stack.api_url
+    stack.stop()
+
+
+def test_the_functions_environment_is_the_workers(stack):
+    function = (
+        stack._up[0]
+        .client("lambda")
+        .get_function_configuration(FunctionName=f"{stage('local').prefix}-api")
+    )
+    assert function["Environment"]["Variables"] == stack.environment.as_variables()
+
+
+def test_logs_of_a_deploy_are_kept_in_the_stacks_folder(stack):
+    assert (stack.folder / "emulator.log").exists()
+    assert "✅" in (stack.folder / "deploy.log").read_text()
+    assert json.loads((stack.folder / "outputs.json").read_text())
