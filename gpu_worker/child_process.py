@@ -105,7 +105,7 @@ class Child:
 def _start(line: socket.socket, folder: Path, crash_file: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gpu_worker.child", f"--line={line.fileno()}"]
     command += [f"--parent={os.getpid()}", f"--crash-file={crash_file}"]
-    return subprocess.Popen(  # noqa: S603  our own interpreter and module
+    return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         pass_fds=(line.fileno(),),

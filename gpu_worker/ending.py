@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,20 +71,21 @@ class Finisher:
                 return self._write(ending)
             except Unavailable as error:
                 swallowed("end_delayed", error, task=ending.held.task.id)
-            except Exception as error:  # noqa: BLE001  the task must end even when we are wrong
+            except Exception as error:  # the task must end even when we are wrong
                 logging.getLogger("taskgate").exception("end_failed")
                 swallowed("end_failed", error, task=ending.held.task.id)
                 ending = _unstored(ending)
             if ending.heart.wait_lost(wait):
-                return _tell("result_dropped", ending)
+                break
+        return _tell("result_dropped", ending)
 
     def _write(self, ending: Ending) -> None:
         try:
             after = self._apply(ending.held, ending.outcome)
         except Refused as refused:
-            return self._refused(ending, refused.current)
-        _tell("attempt_ended", ending, after)
-        return None
+            self._refused(ending, refused.current)
+        else:
+            _tell("attempt_ended", ending, after)
 
     def _apply(self, held: Held, outcome: Outcome) -> Task | None:
         match outcome:
@@ -104,13 +104,15 @@ class Finisher:
         held = ending.held.task
         ours = current is not None and current.attempt == held.attempt
         if ours and current is not None and current.state is State.CANCELING:
-            try:
-                return _tell("attempt_ended", ending, self._gateway.stopped(ending.held))
-            except Refused as refused:
-                current = refused.current
+            current = self._stopped(ending.held)
         # An earlier try of ours may have been written although its answer was lost.
         _tell("attempt_ended" if ours else "result_dropped", ending, current)
-        return None
+
+    def _stopped(self, held: Held) -> Task | None:
+        try:
+            return self._gateway.stopped(held)
+        except Refused as refused:
+            return refused.current
 
 
 def _unstored(ending: Ending) -> Ending:
@@ -131,5 +133,4 @@ def _tell(name: str, ending: Ending, after: Task | None = None) -> None:
         error=ending.outcome.failure.code if isinstance(ending.outcome, Broken) else None,
         state=after.state if after else None,
         seconds=round(ending.seconds, 3),
-        at=round(time.time(), 3),
     )

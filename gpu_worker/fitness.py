@@ -15,7 +15,7 @@ _SMI: Final = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 def gpu_is_there() -> str | None:
     """The driver answers and shows a device."""
     try:
-        seen = subprocess.run(_SMI, capture_output=True, timeout=20, check=True)  # noqa: S603
+        seen = subprocess.run(_SMI, capture_output=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         return f"nvidia-smi: {error}"
     return None if seen.stdout.strip() else "nvidia-smi shows no GPU"

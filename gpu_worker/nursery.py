@@ -20,7 +20,7 @@ BOOT_LIMIT: Final = 60.0
 _TICK: Final = 0.2
 
 
-class Unfit(Exception):  # noqa: N818  a finding about this host, not an accident
+class Unfit(Exception):
     """This worker cannot run tasks; somebody has to look at its host."""
 
 

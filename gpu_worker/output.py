@@ -9,11 +9,11 @@ from taskgate.lifecycle.history import cap_bytes
 from taskgate.lifecycle.transitions import MAX_OUTPUT
 
 
-class BadOutput(Exception):  # noqa: N818  named as the error table names it
+class BadOutput(Exception):
     """What the run returned cannot be kept; a fault of the runner, so another try is no help."""
 
 
-class NotANumber(Exception):  # noqa: N818  not a BadOutput: the next try may compute a number
+class NotANumber(Exception):
     """The output holds NaN or an infinity."""
 
 

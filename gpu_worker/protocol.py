@@ -19,11 +19,11 @@ MAX_FRAME: Final = 8 * 1024 * 1024
 """Far above any honest message; a child that sends more has lost its mind."""
 
 
-class ChannelClosed(Exception):  # noqa: N818  an ordinary end, not an accident
+class ChannelClosed(Exception):
     """The other side is gone."""
 
 
-class BrokenFrame(Exception):  # noqa: N818  as above
+class BrokenFrame(Exception):
     """The other side sent something that is not a message."""
 
 

@@ -41,12 +41,15 @@ class Runner:
     def setup(self) -> None:
         """Load weights and warm up. Bounded by the type's `startup_timeout`."""
 
-    def run(self, ctx: Context, **task_input: Any) -> dict[str, Any] | None:
-        """Do one task. Files go through `ctx.file`; return a small JSON object, or nothing."""
+    def run(self, *args: Any, **task_input: Any) -> dict[str, Any] | None:
+        """Do one task: ``run(self, ctx, **task_input)``, the input's fields as keyword arguments.
+
+        Files go through `ctx.file`; return a small JSON object, or nothing.
+        """
         raise NotImplementedError
 
 
-class Permanent(Exception):  # noqa: N818  a verdict that the runner speaks, not an accident
+class Permanent(Exception):
     """Trying again cannot help."""
 
     def __init__(self, message: str, code: ErrorCode | str = ErrorCode.INVALID_INPUT) -> None:
@@ -54,7 +57,7 @@ class Permanent(Exception):  # noqa: N818  a verdict that the runner speaks, not
         self.code = ErrorCode(code)
 
 
-class Transient(Exception):  # noqa: N818  as above
+class Transient(Exception):
     """Trying again may help; `retry_after` is seconds, as the upstream asked."""
 
     def __init__(

@@ -14,7 +14,7 @@ from typing import Final
 from gpu_worker.attempt import Attempt, Limits
 from gpu_worker.child_process import Child
 from gpu_worker.ending import Ending, Finisher
-from gpu_worker.fitness import Check, first_problem, lanes_fit_lease
+from gpu_worker.fitness import Check, lanes_fit_lease
 from gpu_worker.heart import Heart
 from gpu_worker.lanes import LanePoller, lane_names
 from gpu_worker.nursery import Nursery, Unfit
@@ -80,8 +80,7 @@ class Supervisor:
     def _serve(self, nursery: Nursery, scratch: Scratch) -> int:
         event("started", pool=self._settings.pool)
         try:
-            if problem := first_problem((self._lanes_fit,)):
-                raise Unfit(problem)
+            self._require_fitting_lanes()
             while not self._stop.asked:
                 if child := nursery.child():
                     self._turn(child, scratch)
@@ -91,9 +90,10 @@ class Supervisor:
         event("left")
         return EXIT_OK
 
-    def _lanes_fit(self) -> str | None:
-        lanes = lane_names(self._settings.pool)
-        return lanes_fit_lease(self._place.ports.lanes, lanes, self._place.environment.lease)
+    def _require_fitting_lanes(self) -> None:
+        names, lease = lane_names(self._settings.pool), self._place.environment.lease
+        if problem := lanes_fit_lease(self._place.ports.lanes, names, lease):
+            raise Unfit(problem)
 
     def _turn(self, child: Child, scratch: Scratch) -> None:
         with self._watchdog.expecting("poll"):

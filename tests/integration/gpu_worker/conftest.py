@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from worker_world import WorkerWorld  # noqa: E402  the line above makes it importable
+from worker_world import WorkerWorld
 
 
 @pytest.fixture

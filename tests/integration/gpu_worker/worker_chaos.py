@@ -75,13 +75,13 @@ class Chaos(Runner):
         return {"score": float("nan")}
 
     def print_noise(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
-        print('{"kind": "Finished", "number": 1}')
+        sys.stdout.write('{"kind": "Finished", "number": 1}\n')
         sys.stderr.write('{"kind": "Finished"}\n')
-        os.system("echo from a shell")  # noqa: S605, S607
+        os.system("echo from a shell")  # noqa: S605
         return {"said": "it"}
 
     def leave_family(self, ctx: Context, seconds: float, text: str) -> NoReturn:
-        child = subprocess.Popen(["sleep", "60"])  # noqa: S607
+        child = subprocess.Popen(["sleep", "60"])
         Path(text).write_text(str(child.pid))
         os._exit(1)
 

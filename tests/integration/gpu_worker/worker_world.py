@@ -106,12 +106,12 @@ class WorkerWorld:
         self.exit_codes: list[int] = []
 
     def submit(
-        self, act: str, *, type: str = "chaos", priority: str = "normal", **more: Any
-    ) -> str:  # noqa: A002
-        return self.submit_input(type, {"act": act, **more}, priority)
+        self, act: str, *, kind: str = "chaos", priority: str = "normal", **more: Any
+    ) -> str:
+        return self.submit_input(kind, {"act": act, **more}, priority)
 
-    def submit_input(self, type: str, given: dict[str, Any], priority: str = "normal") -> str:  # noqa: A002
-        request = SubmitRequest(type=type, input=given, priority=priority)
+    def submit_input(self, kind: str, given: dict[str, Any], priority: str = "normal") -> str:
+        request = SubmitRequest(type=kind, input=given, priority=priority)
         return submit(self.memory.ports, CHAOS, self.environment, WHO, request).task.id
 
     def cancel(self, task_id: str, mode: Literal["soft", "hard"]) -> Task:

@@ -1,0 +1,131 @@
+"""embed_document: parse → chunk → embed → index, with the static model inside the wordllama wheel."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import wordllama
+
+from gpu_worker.runner import Context, Runner
+from gpu_worker.runners.chunks import Chunk, chunked
+from gpu_worker.runners.document import Page, pdf_pages, text_pages
+
+Vectors = npt.NDArray[np.float32]
+
+MODEL: Final = "wordllama/l2_supercat_256"
+BATCH: Final = 16
+"""Chunks a batch: 4,000 characters each at 256 floats a token stay below 100 MB."""
+SELF_TEST_QUERIES: Final = 8
+SELF_TEST_TOP: Final = 3
+
+
+class EmbedDocument(Runner):
+    """Leaves `vectors.npy` (float32, unit length), `chunks.jsonl` (same order), `manifest.json`."""
+
+    def setup(self) -> None:
+        """Load the model from the wheel's own folder; the network is never asked."""
+        folder = Path(wordllama.__file__).parent
+        self._model = wordllama.WordLlama.load(cache_dir=folder, dim=256, disable_download=True)
+        self._model.embed(["warm up"])
+
+    def run(
+        self,
+        ctx: Context,
+        *,
+        format: str,  # noqa: A002  the input's own field name
+        chunk_chars: int,
+        overlap_chars: int,
+        dimensions: int,
+        text: str | None = None,
+        content_base64: str | None = None,
+    ) -> dict[str, Any]:
+        ctx.stage("parse")
+        pages = _pages(ctx, text, content_base64)
+        ctx.progress(0.3, "chunk")
+        chunks = chunked(pages, chunk_chars, overlap_chars)
+        ctx.progress(0.35, "embed")
+        vectors = self._embedded(ctx, [chunk.text for chunk in chunks], dimensions)
+        ctx.progress(0.9, "index")
+        counts = _counts(pages, vectors)
+        _write(ctx, chunks, vectors)
+        _write_manifest(ctx, counts, format, self._self_test(chunks, vectors))
+        ctx.progress(1.0)
+        return counts
+
+    def _embedded(self, ctx: Context, texts: list[str], dimensions: int) -> Vectors:
+        vectors = np.zeros((len(texts), dimensions), np.float32)
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start : start + BATCH]
+            vectors[start : start + BATCH] = self._unit(batch, dimensions)
+            ctx.progress(0.35 + 0.55 * (start + len(batch)) / len(texts))
+        return vectors
+
+    def _unit(self, texts: list[str], dimensions: int) -> Vectors:
+        # The model is trained so that its first dimensions are an embedding of their own.
+        raw: Vectors = self._model.embed(texts, batch_size=BATCH)[:, :dimensions]
+        length = np.linalg.norm(raw, axis=1, keepdims=True)
+        # A text without any token has length 0; it stays a zero vector and matches nothing.
+        unit: Vectors = (raw / np.where(length > 0, length, 1)).astype(np.float32)
+        return unit
+
+    def _self_test(self, chunks: list[Chunk], vectors: Vectors) -> dict[str, int]:
+        """Search as a reader of the result would: is a chunk found by half of its text?"""
+        step = max(1, len(chunks) // SELF_TEST_QUERIES)
+        rows = list(range(0, len(chunks), step))[:SELF_TEST_QUERIES]
+        queries = self._unit([_middle(chunks[row].text) for row in rows], vectors.shape[1])
+        best = np.argsort(-(queries @ vectors.T), axis=1)[:, :SELF_TEST_TOP]
+        found = sum(row in hits for row, hits in zip(rows, best, strict=True))
+        return {"queries": len(rows), f"found_in_top_{SELF_TEST_TOP}": found}
+
+
+def _pages(ctx: Context, text: str | None, content_base64: str | None) -> list[Page]:
+    if content_base64 is not None:
+        return pdf_pages(content_base64, lambda done: ctx.progress(0.3 * done))
+    return text_pages(text or "")
+
+
+def _middle(text: str) -> str:
+    return text[len(text) // 4 : len(text) - len(text) // 4]
+
+
+def _counts(pages: list[Page], vectors: Vectors) -> dict[str, Any]:
+    return {
+        "pages": len(pages),
+        "characters": sum(len(page.text) for page in pages),
+        "chunks": len(vectors),
+        "vectors": len(vectors),
+        "dimensions": vectors.shape[1],
+        "model": MODEL,
+    }
+
+
+def _write(ctx: Context, chunks: list[Chunk], vectors: Vectors) -> None:
+    np.save(ctx.file("vectors.npy", "application/octet-stream"), vectors, allow_pickle=False)
+    with ctx.file("chunks.jsonl", "application/jsonl").open("w", encoding="utf-8") as lines:
+        for row, chunk in enumerate(chunks):
+            fields = {"row": row, "page": chunk.page, "start": chunk.start, "end": chunk.end}
+            lines.write(json.dumps({**fields, "text": chunk.text}, ensure_ascii=False) + "\n")
+
+
+def _write_manifest(
+    ctx: Context, counts: dict[str, Any], kind: str, self_test: dict[str, int]
+) -> None:
+    manifest = {
+        "format": kind,
+        **counts,
+        "model_package": f"wordllama {version('wordllama')}",
+        "index": {
+            "kind": "flat",
+            "metric": "cosine",
+            "normalized": True,
+            "search": "scores = vectors @ unit_query; row i of vectors.npy is row i of chunks.jsonl",
+            "self_test": self_test,
+        },
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    ctx.file("manifest.json", "application/json").write_text(text, "utf-8")
