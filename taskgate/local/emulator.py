@@ -134,10 +134,12 @@ def _is_healthy(child: Child, port: int) -> bool:
     """Wait for the first good answer; False when the process ends or takes too long."""
     give_up = time.monotonic() + HEALTHY_WITHIN
     while child.exit_code is None and time.monotonic() < give_up:
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            with contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=2)) as probe:
-                probe.request("GET", "/_ministack/health")
-                if probe.getresponse().status == 200:
-                    return True
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException),
+            contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=2)) as probe,
+        ):
+            probe.request("GET", "/_ministack/health")
+            if probe.getresponse().status == 200:
+                return True
         time.sleep(0.05)
     return False
