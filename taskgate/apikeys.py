@@ -8,7 +8,7 @@ import re
 import secrets
 from typing import Final
 
-from taskgate.errors import Unauthenticated
+from taskgate.errors import ExpiredKey, Unauthenticated
 from taskgate.ports import ApiKey, KeyStore
 from taskgate.principal import Principal
 from taskgate.task import Owner
@@ -53,7 +53,7 @@ def authenticate(keys: KeyStore, text: str, now_seconds: int) -> Principal:
     if key is None or not good or key.revoked:
         raise Unauthenticated
     if key.expires_at is not None and key.expires_at <= now_seconds:
-        raise Unauthenticated("The API key has expired.")
+        raise ExpiredKey
     return Principal(key.owner, key.scopes, key.max_pending, key.id)
 
 

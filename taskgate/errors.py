@@ -10,12 +10,19 @@
     ├── Unavailable               a store could not answer just now; nothing is known to have changed
     └── Problem                   the caller's request cannot be served (api/problems.py maps it)
         ├── InvalidRequest
+        │   ├── MalformedJson
+        │   │   ├── EmptyBody, NotAnObject
+        │   │   └── DuplicateKey, LoneSurrogate, NestedTooDeep, InexactNumber
+        │   ├── BodyTooLarge
         │   ├── UnknownTaskType
         │   ├── InvalidInput
+        │   ├── BadIdempotencyKey
         │   └── BadCursor
-        ├── NotAuthorized
-        ├── TaskNotFound
-        ├── ResultNotReady
+        ├── Unauthenticated
+        │   └── ExpiredKey
+        ├── MissingScope
+        ├── TaskNotFound, ResultFileNotFound
+        ├── ResultNotReady, VerbNotAllowed
         ├── IdempotencyKeyReused
         └── TooManyPendingTasks
 """
@@ -83,10 +90,15 @@ class Problem(TaskgateError):
 
     code: ClassVar[str] = "problem"
     status: ClassVar[int] = 400
+    retry_after: ClassVar[int | None] = None
+    """Seconds after which the same request may well be served; None when it will not be."""
+    field: ClassVar[str | None] = None
+    """The one field that this problem is always about."""
 
     def __init__(self, message: str | None = None, *, fields: Sequence[FieldProblem] = ()) -> None:
         super().__init__(message)
-        self.fields = tuple(fields)
+        own = (FieldProblem(self.field, str(self)),) if self.field else ()
+        self.fields = tuple(fields) or own
 
 
 class InvalidRequest(Problem):
@@ -101,6 +113,42 @@ class MalformedJson(InvalidRequest):
     code, status = "malformed_json", 400
 
 
+class EmptyBody(MalformedJson):
+    """The body is empty; it must be a JSON object."""
+
+    code = "empty_body"
+
+
+class DuplicateKey(MalformedJson):
+    """A key stands more than once in one JSON object, so it is not clear what is meant."""
+
+    code = "duplicate_key"
+
+
+class LoneSurrogate(MalformedJson):
+    """A text holds half of a surrogate pair, which is no character."""
+
+    code = "lone_surrogate"
+
+
+class NestedTooDeep(MalformedJson):
+    """The body nests too deep."""
+
+    code = "nested_too_deep"
+
+
+class NotAnObject(MalformedJson):
+    """The body is JSON, but not an object."""
+
+    code, status = "not_an_object", 422
+
+
+class InexactNumber(MalformedJson):
+    """A number is larger or finer than the worker's numbers, and would arrive as another."""
+
+    code, status = "inexact_number", 422
+
+
 class BodyTooLarge(InvalidRequest):
     """The body is over the limit."""
 
@@ -110,7 +158,7 @@ class BodyTooLarge(InvalidRequest):
 class UnknownTaskType(InvalidRequest):
     """No such task type; GET /v1/task-types lists them."""
 
-    code = "unknown_task_type"
+    code, field = "unknown_task_type", "type"
 
 
 class InvalidInput(InvalidRequest):
@@ -119,16 +167,28 @@ class InvalidInput(InvalidRequest):
     code = "invalid_input"
 
 
+class BadIdempotencyKey(InvalidRequest):
+    """The Idempotency-Key is not 1 to 255 visible ASCII characters."""
+
+    code, field = "bad_idempotency_key", "Idempotency-Key"
+
+
 class BadCursor(InvalidRequest):
     """The cursor is not one that this list gave to this caller."""
 
-    code, status = "bad_cursor", 400
+    code, status, field = "bad_cursor", 400, "cursor"
 
 
 class Unauthenticated(Problem):
-    """The API key is missing, unknown, expired or revoked."""
+    """The API key is missing, unknown or revoked."""
 
     code, status = "unauthenticated", 401
+
+
+class ExpiredKey(Unauthenticated):
+    """The API key has expired."""
+
+    code = "expired_key"
 
 
 class MissingScope(Problem):
@@ -143,10 +203,20 @@ class TaskNotFound(Problem):
     code, status = "task_not_found", 404
 
 
+class ResultFileNotFound(Problem):
+    """The task's result has no file of this name."""
+
+    code, status, field = "result_file_not_found", 404, "file"
+
+
 class ResultNotReady(Problem):
     """The task has no result, or not yet."""
 
     code, status = "result_not_ready", 409
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"The task is {state}; only a task that succeeded has a result.")
+        self.state = state
 
 
 class VerbNotAllowed(Problem):
@@ -158,10 +228,10 @@ class VerbNotAllowed(Problem):
 class IdempotencyKeyReused(Problem):
     """The Idempotency-Key was used before, with another request."""
 
-    code, status = "idempotency_key_reused", 422
+    code, status, field = "idempotency_key_reused", 422, "Idempotency-Key"
 
 
 class TooManyPendingTasks(Problem):
     """You have as many unfinished tasks as your plan allows."""
 
-    code, status = "too_many_pending_tasks", 429
+    code, status, retry_after = "too_many_pending_tasks", 429, 10

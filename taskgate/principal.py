@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from taskgate.errors import MissingScope
+from taskgate.errors import MissingScope, Unauthenticated
 from taskgate.task import Owner
 
 SCOPES: Final = frozenset({"tasks:read", "tasks:write", "admin"})
@@ -32,3 +33,23 @@ class Principal:
     def actor(self) -> str:
         """How the principal appears in a task's history."""
         return f"user:{self.owner.user}"
+
+    def as_context(self) -> dict[str, str]:
+        """What the authorizer hands to the API: texts only, which every gateway passes on as such."""
+        return {
+            "tenant": self.owner.tenant,
+            "user": self.owner.user,
+            "scopes": " ".join(sorted(self.scopes)),
+            "max_pending": str(self.max_pending),
+            "key_id": self.key_id,
+        }
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> Principal:
+        """The principal that `as_context` wrote; `Unauthenticated` for anything else."""
+        tenant, user = str(context.get("tenant", "")), str(context.get("user", ""))
+        limit = str(context.get("max_pending", ""))
+        if not (NAME.fullmatch(tenant) and NAME.fullmatch(user) and limit.isdecimal()):
+            raise Unauthenticated
+        scopes = frozenset(str(context.get("scopes", "")).split())
+        return cls(Owner(tenant, user), scopes & SCOPES, int(limit), str(context.get("key_id", "")))

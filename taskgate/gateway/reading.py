@@ -5,15 +5,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Final
 
-from taskgate.errors import BadCursor, TaskNotFound
+from taskgate.errors import BadCursor, ResultNotReady, TaskNotFound
+from taskgate.lifecycle.states import State
 from taskgate.ports import Ledger, Page, Ports, Pulse
 from taskgate.principal import Principal
 from taskgate.task import Owner, Task
 
 MAX_PAGE: Final = 100
+MAX_CURSOR: Final = 200
+TASK_ID: Final = re.compile(r"task_[0-7][0-9A-HJKMNP-TV-Z]{25}")
+"""What a task id looks like: a ULID. Anything else cannot be on record."""
 _PACES: Final = ((30_000, 2), (120_000, 5))
 """(age in ms below which, seconds between polls)."""
 _SLOWEST_PACE: Final = 10
@@ -29,7 +34,7 @@ class View:
     @property
     def progress(self) -> float:
         """0 to 1; 1 only when it succeeded; 0 again on a new attempt."""
-        if self.task.state.value == "succeeded":
+        if self.task.state is State.SUCCEEDED:
             return 1.0
         return self.pulse.progress if self.pulse else 0.0
 
@@ -54,6 +59,15 @@ def listed(ports: Ports, principal: Principal, limit: int, cursor: str | None) -
     page = ports.tasks.list_by_owner(principal.owner, min(limit, MAX_PAGE), start)
     sealed = seal_cursor(principal.owner, page.next) if page.next else None
     return Page(page.rows, sealed)
+
+
+def finished(ports: Ports, principal: Principal, task_id: str) -> Task:
+    """The task with its result, or `ResultNotReady`: 1 call."""
+    principal.require("tasks:read")
+    task = owned(ports.tasks.get(task_id), principal)
+    if task.state is not State.SUCCEEDED:
+        raise ResultNotReady(task.state)
+    return task
 
 
 def stats(ports: Ports, principal: Principal) -> Ledger:
@@ -83,6 +97,8 @@ def seal_cursor(owner: Owner, start: str) -> str:
 
 def open_cursor(owner: Owner, cursor: str) -> str:
     """Where the page starts; `BadCursor` for anything that `seal_cursor` did not make."""
+    if len(cursor) > MAX_CURSOR:
+        raise BadCursor  # before parsing: what is inside might nest as deep as it is long
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         start, mark = json.loads(raw)

@@ -1,0 +1,1 @@
+"""The HTTP API: every route of `taskgate.routes`, behind one function."""

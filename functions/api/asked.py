@@ -1,0 +1,104 @@
+"""What was asked: one HTTP API event (payload 2.0), parsed and checked at the door."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from functions.api import strict_json
+from taskgate.errors import (
+    BadIdempotencyKey,
+    BodyTooLarge,
+    ExpiredKey,
+    FieldProblem,
+    InvalidRequest,
+    MalformedJson,
+    TaskNotFound,
+    Unauthenticated,
+)
+from taskgate.gateway.reading import TASK_ID
+from taskgate.principal import Principal
+
+IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for a known route."""
+
+    event: Mapping[str, Any]
+    arguments: Mapping[str, str]
+    """The path's parameters."""
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks; `Unauthenticated` unless the authorizer says so."""
+        authorizer = self.event["requestContext"].get("authorizer") or {}
+        context = authorizer.get("lambda") or {}
+        if refusal := context.get("refused"):
+            raise ExpiredKey if refusal == ExpiredKey.code else Unauthenticated
+        return Principal.from_context(context)
+
+    @property
+    def task_id(self) -> str:
+        """The path's task id; one of another shape cannot be on record, so no store is asked."""
+        task_id = self.arguments["task_id"]
+        if not TASK_ID.fullmatch(task_id):
+            raise TaskNotFound
+        return task_id
+
+    @property
+    def idempotency_key(self) -> str | None:
+        key = self.header("idempotency-key")
+        if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
+            raise BadIdempotencyKey
+        return key
+
+    def header(self, name: str) -> str | None:
+        """A header by its lower-case name, as HTTP API writes them all."""
+        found = self.event.get("headers", {}).get(name)
+        return None if found is None else str(found)
+
+    def query(self, *known: str) -> Mapping[str, str]:
+        """The query's parameters. An unknown one is refused: it might be a filter we do not know,
+        and an answer that ignores it would be an untrue one.
+        """
+        given = self.event.get("queryStringParameters") or {}
+        unknown = [FieldProblem(n, "is no parameter of this route") for n in given.keys() - known]
+        if unknown:
+            raise InvalidRequest(fields=sorted(unknown, key=lambda f: f.field))
+        return given
+
+    def body(self) -> Mapping[str, Any]:
+        """The body as a JSON object."""
+        return strict_json.parse(self.raw_body())
+
+    def raw_body(self) -> bytes:
+        """The body's bytes; HTTP API sends them in base64 unless the content type is a text."""
+        text = self.event.get("body") or ""
+        if not self.event.get("isBase64Encoded"):
+            return str(text).encode("utf-8", "surrogatepass")
+        if len(text) > strict_json.MAX_BODY_BYTES * 2:
+            raise BodyTooLarge
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise MalformedJson("The body is not the base64 that it is said to be.") from None
+
+
+def whole_number(name: str, text: str, low: int, high: int) -> int:
+    """A query parameter that is a whole number within its bounds."""
+    if text.isascii() and text.isdigit() and len(text) <= 9 and low <= int(text) <= high:
+        return int(text)
+    raise InvalidRequest(fields=[FieldProblem(name, f"must be a whole number, {low} to {high}")])
+
+
+def yes_or_no(name: str, text: str) -> bool:
+    """A query parameter that is `true` or `false`."""
+    if text not in {"true", "false"}:
+        raise InvalidRequest(fields=[FieldProblem(name, "must be true or false")])
+    return text == "true"

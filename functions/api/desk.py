@@ -1,0 +1,23 @@
+"""The desk that every route is served at: the room, the catalog and what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from functions.api.remembered import EndedViews
+from functions.rooms import Room
+from taskgate.catalog import CATALOG, Catalog
+from taskgate.ports import Ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Lives as long as the process."""
+
+    room: Room
+    catalog: Catalog = CATALOG
+    ended: EndedViews = field(default_factory=EndedViews)
+
+    @property
+    def ports(self) -> Ports:
+        return self.room.ports

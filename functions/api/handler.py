@@ -1,0 +1,18 @@
+"""Cold start: everything that is built once, and the function that Lambda calls."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from functions.api.desk import Desk
+from functions.api.service import Api
+from functions.logs import json_logger
+from functions.rooms import open_room
+
+_API = Api(Desk(room=open_room(os.environ)), json_logger("api"))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """One HTTP API event (payload 2.0) in, one answer out."""
+    return _API.answer(event, context)

@@ -1,0 +1,72 @@
+"""What is not a task: the catalog, the books, the API's own description, and its health."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from aws_lambda_powertools.event_handler import Response
+
+from functions import VERSION
+from functions.api import openapi, views
+from functions.api.answers import JSON, answer, text_of
+from functions.api.asked import Asked
+from functions.api.desk import Desk
+from taskgate.gateway import reading
+
+DOCS: Final = Path(__file__).with_name("docs.html")
+PUBLIC: Final = {"Cache-Control": "public, max-age=300"}
+DOCS_HEADERS: Final = {
+    **PUBLIC,
+    # The page brings all it needs, and may load nothing but the document that it shows.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def task_types(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /v1/task-types`: what this deployment serves."""
+    asked.query()
+    return answer({"task_types": [views.task_type(kind) for kind in desk.catalog]})
+
+
+def stats(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /v1/stats`: the caller's ledger."""
+    asked.query()
+    return answer(views.books(reading.stats(desk.ports, asked.principal)))
+
+
+def openapi_json(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /openapi.json`: OpenAPI 3.1, built once."""
+    del desk, asked
+    return Response(status_code=200, content_type=JSON, body=_document(), headers={**PUBLIC})
+
+
+def docs(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /docs`: one page without anybody else's scripts, drawn from /openapi.json."""
+    del desk, asked
+    return Response(
+        status_code=200,
+        content_type="text/html; charset=utf-8",
+        body=_page(),
+        headers={**DOCS_HEADERS},
+    )
+
+
+def healthz(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /healthz`: the function answers. It says nothing about what lies behind it."""
+    del asked
+    return answer({"status": "ok", "version": VERSION, "stage": desk.room.environment.stage})
+
+
+@cache
+def _document() -> str:
+    return text_of(openapi.document())
+
+
+@cache
+def _page() -> str:
+    return DOCS.read_text(encoding="utf-8")

@@ -1,0 +1,119 @@
+"""From exceptions to RFC 9457 problems: the one place where an error gets an HTTP status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from aws_lambda_powertools.event_handler import Response
+
+from functions.api.answers import text_of
+from taskgate.errors import (
+    FieldProblem,
+    IllegalTransition,
+    Problem,
+    ResultNotReady,
+    Unauthenticated,
+    Unavailable,
+    VerbNotAllowed,
+)
+from taskgate.lifecycle.history import cap_bytes
+
+PROBLEM_JSON: Final = "application/problem+json"
+MAX_FIELDS: Final = 20
+"""Of the wrong fields, so many are named: an answer must not grow with the mess that was sent."""
+
+
+class NoSuchRoute(Problem):
+    """There is nothing at this path."""
+
+    code, status = "no_such_route", 404
+
+
+class MethodNotAllowed(Problem):
+    """This path does not take this method."""
+
+    code, status = "method_not_allowed", 405
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"This path takes {', '.join(allowed)}.")
+        self.allowed = allowed
+
+
+class TryAgain(Problem):
+    """Taskgate is busy or out of reach of its store. Try again; an Idempotency-Key makes it safe."""
+
+    code, status, retry_after = "unavailable", 503, 2
+
+
+class InternalError(Problem):
+    """Something went wrong on our side. It is logged under the request's id."""
+
+    code, status = "internal_error", 500
+
+
+def problem_of(error: Exception) -> Problem:
+    """What the caller is told about an error. Of what we did not foresee, nothing."""
+    match error:
+        case Problem():
+            return error
+        case Unavailable():
+            return TryAgain()
+        case IllegalTransition():
+            return VerbNotAllowed(str(error))
+        case _:
+            return InternalError()
+
+
+def told(problem: Problem, request_id: str) -> Response[str]:
+    """The problem as an answer."""
+    return Response(
+        status_code=problem.status,
+        content_type=PROBLEM_JSON,
+        body=text_of(_body(problem, request_id)),
+        headers={"Cache-Control": "no-store", **_headers(problem)},
+    )
+
+
+def kinds(root: type[Problem] = Problem) -> Iterator[type[Problem]]:
+    """Every kind of problem that an answer may be: what the reference lists."""
+    for kind in root.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def title_of(kind: type[Problem]) -> str:
+    """The title of a kind: the same at each occurrence, as RFC 9457 wants it."""
+    return (kind.__doc__ or kind.__name__).strip()
+
+
+def _body(problem: Problem, request_id: str) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "type": f"/docs#{problem.code}",
+        "title": title_of(type(problem)),
+        "status": problem.status,
+        "detail": str(problem),
+        "code": problem.code,
+        "instance": request_id,
+    }
+    if problem.fields:
+        body["errors"] = [_field(f) for f in problem.fields[:MAX_FIELDS]]
+    if isinstance(problem, ResultNotReady):
+        body["state"] = problem.state
+    return body
+
+
+def _field(wrong: FieldProblem) -> Mapping[str, str]:
+    # A field's name may be the caller's own invention, of any length.
+    return {"field": cap_bytes(wrong.field, 200), "message": cap_bytes(wrong.message, 500)}
+
+
+def _headers(problem: Problem) -> dict[str, str]:
+    headers = {}
+    if problem.retry_after is not None:
+        headers["Retry-After"] = str(problem.retry_after)
+    if isinstance(problem, MethodNotAllowed):
+        headers["Allow"] = ", ".join(problem.allowed)
+    if isinstance(problem, Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    return headers

@@ -1,0 +1,44 @@
+"""Ended tasks in memory: they change no more, and are asked about again and again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from taskgate.gateway.reading import View
+from taskgate.lifecycle.states import State
+
+MOST: Final = 2000
+FINAL_SECONDS: Final = 300
+REOPENABLE_SECONDS: Final = 10
+"""A person may reopen these: another instance would not hear of it, so they are kept briefly."""
+_REOPENABLE: Final = frozenset({State.FAILED, State.TIMED_OUT})
+
+
+def keep_seconds(view: View) -> int:
+    """How long a view of this task stays true; 0 while the task lives."""
+    if not view.task.state.ended:
+        return 0
+    return REOPENABLE_SECONDS if view.task.state in _REOPENABLE else FINAL_SECONDS
+
+
+class EndedViews:
+    """The latest views of ended tasks, by id. Whose they are is for the reader to check."""
+
+    def __init__(self) -> None:
+        self._views: OrderedDict[str, tuple[int, View]] = OrderedDict()
+
+    def get(self, task_id: str, now: int) -> View | None:
+        """The view, while it is known to be true. `now` is epoch ms."""
+        until, view = self._views.get(task_id, (0, None))
+        return view if now < until else None
+
+    def put(self, view: View, now: int) -> None:
+        """Keep the view if its task has ended; the oldest one makes room."""
+        seconds = keep_seconds(view)
+        if not seconds:
+            return
+        self._views[view.task.id] = (now + seconds * 1000, view)
+        self._views.move_to_end(view.task.id)
+        if len(self._views) > MOST:
+            self._views.popitem(last=False)

@@ -1,0 +1,90 @@
+"""The API: each route of `taskgate.routes` and the verb that serves it, behind one resolver."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+
+from functions.api import pages, results, status, tasks
+from functions.api.asked import Asked
+from functions.api.desk import Desk
+from functions.api.problems import MethodNotAllowed, NoSuchRoute, problem_of, told
+from taskgate.errors import Problem
+from taskgate.routes import ROUTES, Route
+
+Verb = Callable[[Desk, Asked], Response[str]]
+
+VERBS: Final[Mapping[tuple[str, str], Verb]] = {
+    ("POST", "/v1/tasks"): tasks.submit,
+    ("GET", "/v1/tasks"): tasks.listed,
+    ("GET", "/v1/tasks/{task_id}"): tasks.get,
+    ("GET", "/v1/tasks/{task_id}/status"): status.status,
+    ("GET", "/v1/tasks/{task_id}/result"): results.result,
+    ("POST", "/v1/tasks/{task_id}/cancel"): tasks.cancel,
+    ("GET", "/v1/task-types"): pages.task_types,
+    ("GET", "/v1/stats"): pages.stats,
+    ("GET", "/openapi.json"): pages.openapi_json,
+    ("GET", "/docs"): pages.docs,
+    ("GET", "/healthz"): pages.healthz,
+}
+
+
+class Api:
+    """Answers HTTP API events, and logs one line for each."""
+
+    def __init__(self, desk: Desk, logger: Logger) -> None:
+        self._desk, self._logger = desk, logger
+        self._resolver = APIGatewayHttpResolver()
+        for route in ROUTES:
+            self._serve(route, VERBS[route.method, route.path])
+        self._resolver.exception_handler(Exception)(self._refuse)
+
+    def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """The answer to one event; never an exception."""
+        started = time.perf_counter()
+        answer = self._resolver.resolve(event, context)
+        self._log(event, answer["statusCode"], time.perf_counter() - started)
+        return answer
+
+    def _serve(self, route: Route, verb: Verb) -> None:
+        def served(**arguments: str) -> Response[str]:
+            asked = Asked(self._resolver.current_event.raw_event, arguments)
+            if not route.public:
+                asked.principal  # noqa: B018 - nobody gets further without one
+            return verb(self._desk, asked)
+
+        rule = re.sub(r"{(\w+)}", r"<\1>", route.path)
+        self._resolver.route(rule, method=route.method)(served)
+
+    def _refuse(self, error: Exception) -> Response[str]:
+        context = self._resolver.current_event.raw_event["requestContext"]
+        if isinstance(error, NotFoundError):
+            error = _unknown(context["http"]["path"])
+        problem = problem_of(error)
+        if problem.status >= 500:
+            self._logger.error("request_broke", exc_info=error, request_id=context["requestId"])
+        return told(problem, context["requestId"])
+
+    def _log(self, event: Mapping[str, Any], status: int, seconds: float) -> None:
+        context = event["requestContext"]
+        caller = (context.get("authorizer") or {}).get("lambda") or {}
+        self._logger.info(
+            "request",
+            route=event.get("routeKey"),
+            status=status,
+            ms=round(seconds * 1000, 1),
+            tenant=caller.get("tenant"),
+            request_id=context["requestId"],
+        )
+
+
+def _unknown(path: str) -> Problem:
+    """Why no route fits: the path is unknown, or only its method is."""
+    fits = [r.method for r in ROUTES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", r.path), path)]
+    return MethodNotAllowed(tuple(fits)) if fits else NoSuchRoute()

@@ -1,0 +1,213 @@
+"""What the caller sees of a task: never its owner's keys, its clock or where its bytes lie."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from taskgate.catalog import TaskType
+from taskgate.gateway.reading import View
+from taskgate.lifecycle.history import told
+from taskgate.lifecycle.retry import Budget, Budgets
+from taskgate.ports import Ledger
+from taskgate.task import Limits, ResultFile, Task, TaskError
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def summary(task: Task) -> dict[str, Any]:
+    """A task in a list."""
+    return {
+        "id": task.id,
+        "type": task.type,
+        "state": task.state,
+        "priority": task.lane.rpartition("-")[2],
+        "attempt": task.attempt,
+        "created_at": when(task.created_at),
+        "updated_at": when(task.since),
+        "queued_at": when(task.queued_at),
+        "started_at": when(task.started_at),
+        "ended_at": when(task.ended_at),
+        "deadline_at": when(task.deadline_at),
+        "error": _error_in_full(task.error),
+        "cancel": _cancel(task),
+        "result": _result(task),
+        "metadata": parsed(task.metadata) or {},
+        "urls": urls(task.id),
+    }
+
+
+def record(task: Task) -> dict[str, Any]:
+    """All that is on record. How far a run has come is not: that takes the pulse."""
+    return {
+        **summary(task),
+        "generation": task.generation,
+        "not_before": when(task.not_before),
+        "budgets": _budgets(task.budgets),
+        "limits": _limits(task.limits),
+        "history": _history(task),
+    }
+
+
+def whole(view: View) -> dict[str, Any]:
+    """The record and the pulse: everything that the caller may know of a task."""
+    return {
+        **record(view.task),
+        "updated_at": _updated(view),
+        "progress": view.progress,
+        "stage": view.stage,
+    }
+
+
+def status(view: View) -> dict[str, Any]:
+    """The light answer for those who poll."""
+    task = view.task
+    return {
+        "id": task.id,
+        "state": task.state,
+        "progress": view.progress,
+        "stage": view.stage,
+        "attempt": task.attempt,
+        "updated_at": _updated(view),
+        "error": _error(task.error),
+    }
+
+
+def file(result_file: ResultFile) -> dict[str, Any]:
+    """One line of a result's manifest."""
+    return {
+        "name": result_file.name,
+        "size": result_file.size,
+        "sha256": result_file.sha256.hex(),
+        "content_type": result_file.content_type,
+    }
+
+
+def task_type(kind: TaskType) -> dict[str, Any]:
+    """A task type with the schema of its input. Times are seconds."""
+    return {
+        "name": kind.name,
+        "title": kind.title,
+        "pool": kind.pool,
+        "limits": {
+            "queue_timeout": kind.queue_timeout,
+            "run_timeout": kind.run_timeout,
+            "max_run": kind.max_run,
+            "deadline": kind.deadline,
+        },
+        "input_schema": kind.input_model.model_json_schema(),
+    }
+
+
+def books(ledger: Ledger) -> dict[str, Any]:
+    """The caller's ledger; the means are over the tasks that have ended."""
+    return {
+        "active": len(ledger.active),
+        "submitted": ledger.submitted,
+        "succeeded": ledger.succeeded,
+        "failed": ledger.failed,
+        "timed_out": ledger.timed_out,
+        "canceled": ledger.canceled,
+        "mean_wait_seconds": _mean(ledger.wait_ms, ledger.ended),
+        "mean_run_seconds": _mean(ledger.run_ms, ledger.ended),
+    }
+
+
+def urls(task_id: str) -> dict[str, str]:
+    """Where to go on, as paths: which name the API is called by is the caller's to know."""
+    home = f"/v1/tasks/{task_id}"
+    return {
+        "self": home,
+        "status": f"{home}/status",
+        "result": f"{home}/result",
+        "cancel": f"{home}/cancel",
+    }
+
+
+def when(at: int | None) -> str | None:
+    """Epoch milliseconds as RFC 3339, UTC, to the millisecond."""
+    if at is None:
+        return None
+    moment = _EPOCH + timedelta(milliseconds=at)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parsed(text: str | None) -> Any:
+    """A stored JSON text. A worker of long ago may have written NaN: it is null on the way out."""
+    return None if text is None else json.loads(text, parse_constant=lambda _: None)
+
+
+def _updated(view: View) -> str | None:
+    return when(max(view.task.since, view.pulse.beat_at if view.pulse else 0))
+
+
+def _error(error: TaskError | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {
+        "code": error.code,
+        "message": error.message,
+        "class": error.error_class,
+        "retryable": error.retryable,
+    }
+
+
+def _error_in_full(error: TaskError | None) -> dict[str, Any] | None:
+    light = _error(error)
+    return {**light, "details": error.details} if light and error else None
+
+
+def _cancel(task: Task) -> dict[str, Any] | None:
+    if task.cancel is None:
+        return None
+    return {
+        "mode": task.cancel.mode,
+        "code": task.cancel.code,
+        "requested_at": when(task.cancel.at),
+    }
+
+
+def _result(task: Task) -> dict[str, Any] | None:
+    if not task.result and task.output is None:
+        return None
+    return {"files": [file(f) for f in task.result], "output": parsed(task.output)}
+
+
+def _budgets(budgets: Budgets) -> dict[str, dict[str, int]]:
+    return {
+        "retries": _budget(budgets.retries),
+        "crashes": _budget(budgets.crashes),
+        "interruptions": _budget(budgets.interruptions),
+    }
+
+
+def _budget(budget: Budget) -> dict[str, int]:
+    return {"limit": budget.limit, "spent": budget.spent, "left": budget.left}
+
+
+def _limits(limits: Limits) -> dict[str, float]:
+    """In seconds, as everywhere in the API."""
+    counts = {"max_redeliveries"}
+    return {n: v if n in counts else v / 1000 for n, v in asdict(limits).items()}
+
+
+def _history(task: Task) -> list[dict[str, Any]]:
+    return [
+        {
+            "at": when(entry.at),
+            "verb": entry.verb,
+            "from": before,
+            "to": entry.to,
+            "attempt": entry.attempt,
+            "actor": entry.actor,
+            "reason": entry.reason,
+            "folded": entry.folded,
+        }
+        for before, entry in told(task.history)
+    ]
+
+
+def _mean(total_ms: int, count: int) -> float | None:
+    return round(total_ms / count / 1000, 3) if count else None

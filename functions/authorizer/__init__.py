@@ -1,0 +1,1 @@
+"""The authorizer: from an API key to a principal."""

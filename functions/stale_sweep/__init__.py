@@ -1,0 +1,1 @@
+"""The stale sweep: the scheduled look at every task whose clock is due."""

@@ -1,0 +1,101 @@
+"""A whole Taskgate in memory behind the real API, asked by real events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tests.unit.functions.http_events import Answer, http_event
+
+from functions.api.desk import Desk
+from functions.api.service import Api
+from functions.logs import json_logger
+from functions.rooms import Room
+from taskgate.catalog import CATALOG, Catalog
+from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode
+from taskgate.ports import Ports
+from taskgate.principal import SCOPES, Principal
+from taskgate.settings import Environment
+from taskgate.task import Owner, Task
+from taskgate.testing.memory import MemoryWorld
+
+ENVIRONMENT: Final = Environment(
+    stage="local",
+    tasks_table="tasks",
+    ephemeral_table="ephemeral",
+    results_bucket="results",
+    lanes={lane: f"https://sqs.test/{lane}" for lane in CATALOG.lanes()},
+    clock_shards=16,
+    beat=15,
+    lease=45,
+    send_check=30,
+    stall_grace=60,
+    cancel_grace=30,
+)
+ADA: Final = Principal(Owner("acme", "ada"), SCOPES, 50, "k1")
+EVE: Final = Principal(Owner("evil", "eve"), SCOPES, 50, "k2")
+PROMPT: Final = {"type": "text_to_image", "input": {"prompt": "a lighthouse"}}
+GHOST: Final = "task_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+"""Well formed, and on no record."""
+
+
+class ApiWorld:
+    """The API over in-memory ports, with a caller and a worker."""
+
+    def __init__(self, catalog: Catalog = CATALOG, ports: Ports | None = None) -> None:
+        self.world = MemoryWorld()
+        self.ports = ports or self.world.ports
+        room = Room(environment=ENVIRONMENT, ports=self.ports)
+        self.api = Api(Desk(room=room, catalog=catalog), json_logger("api"))
+        self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """What is on record."""
+        return self.world.tasks.tasks
+
+    def ask(self, method: str, path: str, caller: Principal | None = ADA, **request: Any) -> Answer:
+        """One request through the real resolver."""
+        context = caller.as_context() if caller else None
+        event = http_event(method, path, authorizer=context, **request)
+        return Answer.of(self.api.answer(json.loads(json.dumps(event)), None))
+
+    def get(self, path: str, caller: Principal | None = ADA, **request: Any) -> Answer:
+        return self.ask("GET", path, caller, **request)
+
+    def post(
+        self, path: str, body: Any = None, caller: Principal | None = ADA, **request: Any
+    ) -> Answer:
+        raw = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
+        return self.ask("POST", path, caller, body=raw, **request)
+
+    def submit(self, body: Any = PROMPT, caller: Principal = ADA, key: str | None = None) -> Answer:
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        return self.post("/v1/tasks", body, caller, headers=headers)
+
+    def submitted(self, body: Mapping[str, Any] = PROMPT, caller: Principal = ADA) -> str:
+        """A fresh task's id."""
+        return str(self.submit(body, caller).json["id"])
+
+    def claim(self) -> Held:
+        """The worker takes the next task of any lane."""
+        for lane in CATALOG.lanes():
+            for delivery in self.world.lanes.receive(lane):
+                held = self.worker.claim(delivery)
+                assert isinstance(held, Held)
+                return held
+        raise AssertionError("no lane holds a message")
+
+    def succeed(self, held: Held, folder: Path, *names: str, output: str | None = None) -> Task:
+        """The worker ends its task well, with files of these names."""
+        for name in names:
+            (folder / name).write_bytes(f"bytes of {name}".encode())
+        files = [Produced(name, str(folder / name), "image/png") for name in names]
+        return self.worker.succeed(held, files, output)
+
+    def fail(self, held: Held, code: ErrorCode = ErrorCode.INVALID_INPUT) -> Task:
+        """The worker reports an error that no other attempt would cure."""
+        return self.worker.fail(held, Failure(code, "no such thing", ErrorClass.PERMANENT, "why"))
