@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any, Final
 
 import boto3
@@ -22,19 +23,19 @@ INDEXES: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
 
 def create(name: str, *, lease: int = 45, beat: int = 15) -> Environment:
     """Make everything that an `Environment` names, all names starting with `name`."""
-    dynamodb, sqs, s3 = (boto3.client(kind) for kind in ("dynamodb", "sqs", "s3"))
-    dynamodb.create_table(**tasks_table(f"{name}-tasks"))
-    dynamodb.create_table(**ephemeral_table(f"{name}-ephemeral"))
-    region = s3.meta.region_name
-    s3.create_bucket(
-        Bucket=f"{name}-results", CreateBucketConfiguration={"LocationConstraint": region}
-    )
+    with closing(boto3.client("dynamodb")) as dynamodb:
+        dynamodb.create_table(**tasks_table(f"{name}-tasks"))
+        dynamodb.create_table(**ephemeral_table(f"{name}-ephemeral"))
+    with closing(boto3.client("s3")) as s3:
+        s3.create_bucket(Bucket=f"{name}-results", **_location(s3.meta.region_name))
+    with closing(boto3.client("sqs")) as sqs:
+        lanes = {lane: _queue(sqs, f"{name}-{lane}", lease) for lane in CATALOG.lanes()}
     return Environment(
         stage="local",
         tasks_table=f"{name}-tasks",
         ephemeral_table=f"{name}-ephemeral",
         results_bucket=f"{name}-results",
-        lanes={lane: _queue(sqs, f"{name}-{lane}", lease) for lane in CATALOG.lanes()},
+        lanes=lanes,
         clock_shards=16,
         beat=beat,
         lease=lease,
@@ -73,6 +74,13 @@ def ephemeral_table(name: str) -> dict[str, Any]:
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
         "KeySchema": _keys("pk"),
     }
+
+
+def _location(region: str) -> dict[str, Any]:
+    # us-east-1 is the one region whose name S3 does not take.
+    if region == "us-east-1":
+        return {}
+    return {"CreateBucketConfiguration": {"LocationConstraint": region}}
 
 
 def _keys(partition: str, sort: str | None = None) -> list[dict[str, str]]:

@@ -21,7 +21,9 @@ from taskgate.shards import shard_of
 from taskgate.task import CancelMode, Owner, ResultFile, Task, TaskError
 from taskgate.testing.factories import OWNER, stamp, task_in
 
-ERROR = TaskError(ErrorCode.MODEL_ERROR, "the model said no: é😀￿", ErrorClass.TRANSIENT)
+ERROR = TaskError(
+    ErrorCode.MODEL_ERROR, "the model said no: \u00e9\U0001f600\uffff", ErrorClass.TRANSIENT
+)
 
 
 @dataclass
@@ -83,7 +85,7 @@ class StoreConformance:
         assert world.ports.tasks.get_input("task_nothing") is None
 
     def test_the_input_survives_byte_for_byte(self, world: World) -> None:
-        text = '{"p":"\\u0000\\u0007￿ 👩‍🚀 ‮rtl","n":1e-7,"c":1.0}'
+        text = '{"p":"\\u0000\\u0007\uffff \U0001f469\u200d\U0001f680 \u202ertl","n":1e-7,"c":1.0}'
         task = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
         world.submit(task, text=text)
         assert world.ports.tasks.get_input(task.id) == text

@@ -1,0 +1,13 @@
+"""The DynamoDB ports keep the store's promises on the emulator."""
+
+from __future__ import annotations
+
+import pytest
+
+from taskgate.testing.conformance import StoreConformance, World
+
+
+class TestDynamoStoreOnEmulator(StoreConformance):
+    @pytest.fixture
+    def world(self, world: World) -> World:
+        return world
