@@ -1,0 +1,72 @@
+"""The Python SDK: Taskgate over HTTP.
+
+::
+
+    from taskgate.client import Taskgate
+
+    with Taskgate() as taskgate:  # TASKGATE_URL and TASKGATE_API_KEY
+        task = taskgate.submit("text_to_image", {"prompt": "a lighthouse"})
+        print(task.id)  # keep it: it finds the task again, whatever happens here
+        task.wait(timeout=300)
+        task.download("out")
+"""
+
+from __future__ import annotations
+
+from taskgate.client.backoff import Backoff
+from taskgate.client.errors import (
+    ApiError,
+    ClientError,
+    DownloadCorrupt,
+    FieldProblem,
+    NotConfigured,
+    NotFound,
+    Refused,
+    ServerError,
+    TaskCanceled,
+    TaskEnded,
+    TaskFailed,
+    TaskTimedOut,
+    Unreachable,
+    WaitTimeout,
+)
+from taskgate.client.handle import TaskHandle
+from taskgate.client.models import (
+    HistoryEntry,
+    Result,
+    ResultFile,
+    Stats,
+    Task,
+    TaskError,
+    TaskType,
+)
+from taskgate.client.taskgate import Taskgate
+from taskgate.client.watching import Clock
+
+__all__ = [
+    "ApiError",
+    "Backoff",
+    "ClientError",
+    "Clock",
+    "DownloadCorrupt",
+    "FieldProblem",
+    "HistoryEntry",
+    "NotConfigured",
+    "NotFound",
+    "Refused",
+    "Result",
+    "ResultFile",
+    "ServerError",
+    "Stats",
+    "Task",
+    "TaskCanceled",
+    "TaskEnded",
+    "TaskError",
+    "TaskFailed",
+    "TaskHandle",
+    "TaskTimedOut",
+    "TaskType",
+    "Taskgate",
+    "Unreachable",
+    "WaitTimeout",
+]

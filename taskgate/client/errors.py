@@ -1,0 +1,130 @@
+"""What can go wrong for a caller, as a tree. A class's docstring is its message.
+
+::
+
+    ClientError
+    ├── NotConfigured          no address, no key, or an address that is none
+    ├── Unreachable            no answer, after all tries; carries the Idempotency-Key of a submit
+    ├── ApiError               the gateway answered with a problem: `status`, `code`, `fields`
+    │   ├── NotFound           404, or 410 when the task's retention is over
+    │   ├── Refused            any other 4xx
+    │   └── ServerError        5xx, after all tries
+    ├── TaskEnded              the task ended without a result: `task`, `error`
+    │   ├── TaskFailed
+    │   ├── TaskTimedOut
+    │   └── TaskCanceled
+    ├── WaitTimeout            you stopped waiting, the task goes on: `task_id`, `task`
+    └── DownloadCorrupt        the bytes are not those that the task's manifest names
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from taskgate.client.models import Task, TaskError
+
+
+class ClientError(Exception):
+    """The request to Taskgate did not work out."""
+
+    task_id: str | None = None
+    """The task that it was about, if one is known to be on record."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class NotConfigured(ClientError):
+    """The gateway's address or the API key is missing or malformed."""
+
+
+class Unreachable(ClientError):
+    """The gateway did not answer."""
+
+    def __init__(self, message: str, *, idempotency_key: str | None = None) -> None:
+        super().__init__(message)
+        self.idempotency_key = idempotency_key
+        """Submit again with it, and you get the task that the first try may have made."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """One field that is wrong, as the gateway names it."""
+
+    field: str
+    message: str
+
+
+class ApiError(ClientError):
+    """The gateway answered with a problem."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        code: str,
+        fields: tuple[FieldProblem, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.fields = status, code, fields
+        self.retry_after = retry_after
+        """Seconds after which the gateway asked to try again; None when it did not say."""
+
+
+class NotFound(ApiError):
+    """There is no such task, or it is not yours, or its retention is over."""
+
+
+class Refused(ApiError):
+    """The request cannot be served as it is."""
+
+
+class ServerError(ApiError):
+    """The gateway could not serve the request just now."""
+
+
+class TaskEnded(ClientError):
+    """The task ended without a result."""
+
+    def __init__(self, task: Task) -> None:
+        said = f": {task.error.code}: {task.error.message}" if task.error else "."
+        super().__init__(f"{task.id} ended as {task.state}{said}")
+        self.task, self.task_id = task, task.id
+
+    @property
+    def error(self) -> TaskError | None:
+        """Why, in the gateway's words."""
+        return self.task.error
+
+
+class TaskFailed(TaskEnded):
+    """The task failed."""
+
+
+class TaskTimedOut(TaskEnded):
+    """One of the task's time limits ran out."""
+
+
+class TaskCanceled(TaskEnded):
+    """The task was canceled."""
+
+
+class WaitTimeout(ClientError):
+    """You stopped waiting; the task goes on, and its id finds it again."""
+
+    def __init__(self, task_id: str, seconds: float, task: Task | None) -> None:
+        state = f"is {task.state}" if task else "is on record"
+        super().__init__(f"{task_id} {state} after {seconds:g} s of waiting; it goes on.")
+        self.task_id, self.task = task_id, task
+
+
+class DownloadCorrupt(ClientError):
+    """The bytes that came are not those that the task's manifest names."""
+
+    def __init__(self, name: str, expected: str, got: str) -> None:
+        super().__init__(f"{name} has sha256 {got}, the task's manifest says {expected}.")
+        self.name = name

@@ -1,0 +1,77 @@
+"""A task that you submitted or looked up: its id, and what you can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taskgate.client.models import Result, Task
+
+if TYPE_CHECKING:
+    from taskgate.client.taskgate import Taskgate
+
+OnUpdate = Callable[[Task], object]
+OnSubmit = Callable[["TaskHandle"], object]
+
+
+class TaskHandle:
+    """Holds an id and how it was got; each call asks the gateway."""
+
+    def __init__(
+        self,
+        client: Taskgate,
+        task_id: str,
+        *,
+        idempotency_key: str = "",
+        submitted: Task | None = None,
+        replayed: bool = False,
+    ) -> None:
+        self._client = client
+        self.id = task_id
+        self.submitted = submitted or Task(id=task_id)
+        """The task as it was when it was accepted."""
+        self.idempotency_key = idempotency_key
+        """What a repeated submit must carry to get this task again."""
+        self.replayed = replayed
+        """The key had been used before, and this is the task of then."""
+
+    def __repr__(self) -> str:
+        return f"TaskHandle({self.id!r})"
+
+    def status(self) -> Task:
+        """The task now, light: state, attempt, progress and stage."""
+        return self._client.status(self.id)
+
+    def get(self) -> Task:
+        """The whole task, with its history."""
+        return self._client.get(self.id)
+
+    def updates(self, timeout: float | None = None) -> Iterator[Task]:
+        """The task at each look until it has ended; see `wait` for the timeout."""
+        return self._client.updates(self.id, timeout)
+
+    def wait(self, timeout: float | None = None, on_update: OnUpdate | None = None) -> Task:
+        """The task once it has ended, well or badly.
+
+        Raises `WaitTimeout`, which carries the id, as soon as no further look fits into `timeout`
+        seconds. The task goes on.
+        """
+        task = None
+        for task in self.updates(timeout):
+            if on_update:
+                on_update(task)
+        assert task is not None, "a wait ends only with a task that has ended"  # noqa: S101
+        return task
+
+    def result(self) -> Result:
+        """The manifest of the result with fresh URLs; `TaskEnded` when it ended without one."""
+        return self._client.result(self.id)
+
+    def download(self, folder: str | Path = ".") -> list[Path]:
+        """The result's files in the folder, each checked against its sha256."""
+        return self._client.download(self.id, folder)
+
+    def cancel(self, mode: str = "soft", reason: str = "") -> Task:
+        """Ask the task to end. Too late is no error: the answer is the task as it is."""
+        return self._client.cancel(self.id, mode=mode, reason=reason)

@@ -1,0 +1,202 @@
+"""The client itself."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx
+
+from taskgate.client.backoff import Backoff
+from taskgate.client.downloading import download
+from taskgate.client.errors import NotConfigured
+from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
+from taskgate.client.models import (
+    Result,
+    ResultFile,
+    Stats,
+    Task,
+    TaskType,
+    stats_of,
+    task_of,
+    task_type_of,
+)
+from taskgate.client.transport import Transport
+from taskgate.client.watching import Clock, Watch
+
+PAGE: Final = 50
+
+
+class Taskgate:
+    """A Taskgate gateway. Safe to share between threads; close it, or use it in a ``with``.
+
+    Address and key come from the arguments or from ``TASKGATE_URL`` and ``TASKGATE_API_KEY``.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        backoff: Backoff | None = None,
+        clock: Clock | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._clock = clock or Clock()
+        self._transport = Transport(
+            _setting(base_url, "TASKGATE_URL", "the gateway's address"),
+            _setting(api_key, "TASKGATE_API_KEY", "an API key"),
+            backoff=backoff,
+            sleep=self._clock.sleep,
+            transport=transport,
+        )
+
+    def submit(
+        self,
+        type: str,  # noqa: A002 - the word of the API
+        input: Mapping[str, Any],  # noqa: A002
+        *,
+        priority: str = "normal",
+        metadata: Mapping[str, str] | None = None,
+        expected_seconds: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> TaskHandle:
+        """Hand a task in. Once this returns, the task is on record and will end.
+
+        The Idempotency-Key is settled before the first try, so that a lost answer never makes a
+        second task. Pass your own to make the same true over restarts of your program.
+        """
+        key = idempotency_key or uuid.uuid4().hex
+        body = {
+            "type": type,
+            "input": dict(input),
+            "priority": priority,
+            "metadata": dict(metadata) if metadata else None,
+            "expected_seconds": expected_seconds,
+        }
+        response = self._transport.send(
+            "POST",
+            "/v1/tasks",
+            body={name: value for name, value in body.items() if value is not None},
+            headers={"Idempotency-Key": key},
+        )
+        replayed = response.headers.get("idempotent-replayed", "").lower() == "true"
+        task = task_of(response.json())
+        return TaskHandle(self, task.id, idempotency_key=key, submitted=task, replayed=replayed)
+
+    def run(
+        self,
+        type: str,  # noqa: A002
+        input: Mapping[str, Any],  # noqa: A002
+        *,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Result:
+        """Submit, wait, and return the result; `TaskEnded` when there is none."""
+        return self.subscribe(type, input, timeout=timeout, **options)
+
+    def subscribe(
+        self,
+        type: str,  # noqa: A002
+        input: Mapping[str, Any],  # noqa: A002
+        *,
+        on_submit: OnSubmit | None = None,
+        on_update: OnUpdate | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Result:
+        """Like `run`, and tells `on_submit` the handle first, then `on_update` each look."""
+        handle = self.submit(type, input, **options)
+        if on_submit:
+            on_submit(handle)
+        handle.wait(timeout, on_update)
+        return handle.result()
+
+    def handle(self, task_id: str) -> TaskHandle:
+        """A handle on a task that is on record already; asks nothing yet."""
+        return TaskHandle(self, task_id)
+
+    def get(self, task_id: str) -> Task:
+        """The whole task, with its history."""
+        return task_of(self._json("GET", f"/v1/tasks/{task_id}"))
+
+    def status(self, task_id: str) -> Task:
+        """The task now, light: state, attempt, progress and stage."""
+        return task_of(self._json("GET", f"/v1/tasks/{task_id}/status"))
+
+    def updates(self, task_id: str, timeout: float | None = None) -> Iterator[Task]:
+        """The task at each look until it has ended, as often as the gateway asks for."""
+        return Watch(self._transport, task_id, timeout=timeout, clock=self._clock).updates()
+
+    def result(self, task_id: str) -> Result:
+        """What the task brought; `TaskEnded` when it ended without a result."""
+        task = self.get(task_id)
+        if bad := task.bad_end():
+            raise bad
+        if task.result is None:
+            # Still running: the gateway's own refusal says so best.
+            self._transport.send("GET", f"/v1/tasks/{task_id}/result")
+        return task.result or Result(())
+
+    def download(self, task_id: str, folder: str | Path = ".") -> list[Path]:
+        """The result's files in the folder, each checked against its sha256."""
+        files = self.result(task_id).files
+        return [download(self._signed_url(task_id, f), f, Path(folder)) for f in files]
+
+    def cancel(self, task_id: str, *, mode: str = "soft", reason: str = "") -> Task:
+        """Ask a task to end: `soft` drops its result, `hard` stops the run."""
+        body = {"mode": mode, "reason": reason}
+        return task_of(self._json("POST", f"/v1/tasks/{task_id}/cancel", body=body))
+
+    def list(self, page_size: int = PAGE) -> Iterator[Task]:
+        """Your tasks, newest first, all pages; take as many as you need."""
+        params: dict[str, str | int] = {"limit": page_size}
+        while True:
+            page = self._json("GET", "/v1/tasks", params=params)
+            yield from map(task_of, page["tasks"])
+            if not page.get("next_cursor"):
+                return
+            params["cursor"] = page["next_cursor"]
+
+    def stats(self) -> Stats:
+        """Your books: how many tasks are where, and how long they took."""
+        return stats_of(self._json("GET", "/v1/stats"))
+
+    def task_types(self) -> tuple[TaskType, ...]:
+        """The kinds of work that this gateway takes, with the JSON Schema of their input."""
+        return tuple(map(task_type_of, self._json("GET", "/v1/task-types")["task_types"]))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _signed_url(self, task_id: str, file: ResultFile) -> str:
+        """Where the file's bytes are. The redirect is not followed here: the key stays at home."""
+        path = f"/v1/tasks/{task_id}/result"
+        response = self._transport.send("GET", path, params={"file": file.name})
+        return str(response.headers["location"])
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        return self._transport.send(method, path, **options).json()
+
+
+def _setting(given: str | None, variable: str, what: str) -> str:
+    value = given or os.environ.get(variable, "")
+    if not value:
+        raise NotConfigured(f"No {what}: pass it, or set {variable}.")
+    return value

@@ -1,0 +1,153 @@
+"""HTTP to the gateway: one place for addresses, keys, timeouts, tries and problems."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx
+
+from taskgate.client.backoff import BUSY, LOST, Backoff, retry_after_of
+from taskgate.client.errors import (
+    ApiError,
+    FieldProblem,
+    NotConfigured,
+    NotFound,
+    Refused,
+    ServerError,
+    Unreachable,
+)
+
+TIMEOUT: Final = httpx.Timeout(connect=5.0, read=35.0, write=30.0, pool=5.0)
+"""The read timeout outlasts HTTP API's own 30 s, so that its answer is seen, not a guess of ours."""
+
+
+class Transport:
+    """Sends requests, tries again where that is safe, and turns problems into exceptions."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        backoff: Backoff | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.base_url = checked_url(base_url)
+        self._backoff, self._sleep = backoff or Backoff(), sleep
+        self._http = httpx.Client(
+            headers={"Authorization": f"Bearer {api_key}", "User-Agent": "taskgate-python"},
+            timeout=TIMEOUT,
+            transport=transport,
+            trust_env=not is_loopback(self.base_url),
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str | int] | None = None,
+        body: object | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        """The answer, 2xx, 304 or a redirect; an `ApiError` or `Unreachable` for the rest."""
+        request = self._http.build_request(
+            method, self.base_url + path, params=params, json=body, headers=headers
+        )
+        response = self._settled(request)
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            raise problem_of(response)
+        return response
+
+    def _settled(self, request: httpx.Request) -> httpx.Response:
+        """The same request, byte for byte, until it is answered or the tries are used up."""
+        tried = 0
+        while True:
+            tried += 1
+            answer = self._attempt(request)
+            if isinstance(answer, httpx.Response) and answer.status_code not in BUSY:
+                return answer
+            asked = retry_after_of(answer) if isinstance(answer, httpx.Response) else None
+            delay = self._backoff.delay(tried, asked)
+            if delay is None:
+                return _given_up(answer, request, tried)
+            self._sleep(delay)
+
+    def _attempt(self, request: httpx.Request) -> httpx.Response | httpx.TransportError:
+        try:
+            return self._http.send(request)
+        except LOST as error:
+            return error
+        except httpx.HTTPError as error:
+            raise Unreachable(f"{request.url.host}: {error}") from error
+
+
+def checked_url(url: str) -> str:
+    """The address without a slash at its end; `NotConfigured` when it is not one."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL("")
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise NotConfigured(f"{url!r} is not an address of the form https://host/path.")
+    return url.rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is this machine: then no proxy of the environment must come between."""
+    host = httpx.URL(url).host
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def problem_of(response: httpx.Response) -> ApiError:
+    """The exception for an answer of 400 and above, from its RFC 9457 body if it has one."""
+    body = _object(response)
+    status = response.status_code
+    return _kind(status)(
+        str(body.get("detail") or body.get("title") or body.get("message") or f"HTTP {status}"),
+        status=status,
+        code=str(body.get("code") or f"http_{status}"),
+        fields=tuple(
+            FieldProblem(str(e.get("field", "")), str(e.get("message", "")))
+            for e in body.get("errors") or ()
+        ),
+        retry_after=retry_after_of(response),
+    )
+
+
+def _given_up(
+    answer: httpx.Response | httpx.TransportError, request: httpx.Request, tried: int
+) -> httpx.Response:
+    if isinstance(answer, httpx.Response):
+        return answer
+    said = str(answer) or type(answer).__name__
+    raise Unreachable(
+        f"No answer from {request.url.netloc.decode()} in {tried} tries: {said}",
+        idempotency_key=request.headers.get("Idempotency-Key"),
+    ) from answer
+
+
+def _kind(status: int) -> type[ApiError]:
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        return NotFound
+    return Refused if status < HTTPStatus.INTERNAL_SERVER_ERROR else ServerError
+
+
+def _object(response: httpx.Response) -> Mapping[str, Any]:
+    """The JSON object of the body; empty when a proxy or a crash answered with something else."""
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,0 +1,89 @@
+"""Looking at a task until it ends, never faster than the gateway asks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from taskgate.client.backoff import retry_after_of
+from taskgate.client.errors import ClientError, ServerError, Unreachable, WaitTimeout
+from taskgate.client.models import Task, task_of
+from taskgate.client.transport import Transport
+
+PACE: Final = 2.0
+"""Seconds between two looks when the gateway names none."""
+FASTEST: Final = 0.1
+"""A gateway that asks for 0 s must not get a storm."""
+PATIENCE: Final = 60.0
+"""A wait outlives a gateway that is out of reach for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time as the waiting sees it; a test brings its own."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+class Watch:
+    """One wait for one task. What it saw last is in `task`."""
+
+    def __init__(
+        self, transport: Transport, task_id: str, *, timeout: float | None, clock: Clock
+    ) -> None:
+        self._transport, self._id, self._timeout, self._clock = transport, task_id, timeout, clock
+        self._started = self._answered = clock.now()
+        self._etag, self._pace = "", PACE
+        self.task: Task | None = None
+
+    def updates(self) -> Iterator[Task]:
+        """The task at each look, the last time when it has ended.
+
+        Raises `WaitTimeout` as soon as no further look fits into the timeout.
+        """
+        while True:
+            task = self._look()
+            if task:
+                yield task
+            if task and task.ended:
+                return
+            self._rest()
+
+    def _look(self) -> Task | None:
+        """The task; None when the gateway is out of reach, for as long as patience lasts."""
+        try:
+            self.task = self._ask()
+        except (Unreachable, ServerError) as error:
+            if self._clock.now() - self._answered >= PATIENCE:
+                raise self._named(error) from error.__cause__
+            return None
+        except ClientError as error:
+            raise self._named(error) from error.__cause__
+        self._answered = self._clock.now()
+        return self.task
+
+    def _ask(self) -> Task:
+        headers = {"If-None-Match": self._etag} if self._etag else {}
+        response = self._transport.send("GET", f"/v1/tasks/{self._id}/status", headers=headers)
+        asked = retry_after_of(response)
+        self._pace = PACE if asked is None else max(asked, FASTEST)
+        if response.status_code == HTTPStatus.NOT_MODIFIED and self.task:
+            return self.task
+        self._etag = response.headers.get("etag", "")
+        return task_of(response.json())
+
+    def _rest(self) -> None:
+        spent = self._clock.now() - self._started
+        if self._timeout is not None and spent + self._pace > self._timeout:
+            raise WaitTimeout(self._id, self._timeout, self.task)
+        self._clock.sleep(self._pace)
+
+    def _named(self, error: ClientError) -> ClientError:
+        """The error with the task's id on it: whoever loses the connection must not lose the id."""
+        error.task_id = self._id
+        error.add_note(f"The task is on record as {self._id}.")
+        return error

@@ -1,0 +1,89 @@
+import pytest
+
+from taskgate.client import NotConfigured, NotFound, Taskgate
+from taskgate.testing.fake_gateway import Answer, FakeGateway
+
+
+def test_address_and_key_come_from_the_environment(
+    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKGATE_URL", gateway.url + "/")
+    monkeypatch.setenv("TASKGATE_API_KEY", "tg_env")
+    gateway.answers("GET /v1/stats", Answer(body={"submitted": 1, "succeeded": 1}))
+    with Taskgate() as client:
+        assert client.stats().balanced
+    assert gateway.seen[0].headers["authorization"] == "Bearer tg_env"
+
+
+@pytest.mark.parametrize("url", ["", "localhost:80", "ftp://x", "http://", "/v1"])
+def test_an_address_that_is_none_is_refused_before_any_call(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TASKGATE_URL", raising=False)
+    with pytest.raises(NotConfigured):
+        Taskgate(url, "key")
+
+
+def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TASKGATE_API_KEY", raising=False)
+    with pytest.raises(NotConfigured, match="TASKGATE_API_KEY"):
+        Taskgate("http://127.0.0.1:1")
+
+
+def test_a_loopback_gateway_is_never_asked_through_a_proxy(
+    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    gateway.answers("GET /v1/stats", Answer(body={}))
+    with Taskgate(gateway.url, "key") as client:
+        assert client.stats().submitted == 0
+
+
+def test_a_list_goes_through_all_pages_and_only_as_far_as_it_is_read(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    first = Answer(body={"tasks": [{"id": "task_3"}, {"id": "task_2"}], "next_cursor": "c1"})
+    last = Answer(body={"tasks": [{"id": "task_1"}], "next_cursor": None})
+    gateway.answers("GET /v1/tasks", first, last)
+    tasks = client.list(page_size=2)
+    assert [next(tasks).id, next(tasks).id] == ["task_3", "task_2"]
+    assert len(gateway.seen) == 1
+    assert [task.id for task in tasks] == ["task_1"]
+    assert gateway.seen[1].query == {"limit": "2", "cursor": "c1"}
+
+
+def test_an_unknown_task_is_not_found(gateway: FakeGateway, client: Taskgate) -> None:
+    with pytest.raises(NotFound) as missing:
+        client.get("task_9")
+    assert missing.value.code == "task_not_found"
+
+
+def test_a_task_past_its_retention_is_not_found_either(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    gateway.answers("GET /v1/tasks/task_1", Answer(410, {"code": "gone"}))
+    with pytest.raises(NotFound):
+        client.get("task_1")
+
+
+def test_an_answer_that_is_no_problem_document_still_makes_an_error_with_its_status(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    gateway.answers("GET /v1/tasks/task_1", Answer(404, b"<html>"))
+    with pytest.raises(NotFound) as missing:
+        client.get("task_1")
+    assert (missing.value.status, missing.value.code) == (404, "http_404")
+
+
+def test_times_are_aware_and_history_is_read(gateway: FakeGateway, client: Taskgate) -> None:
+    entry = {"at": "2026-01-02T03:04:05.678Z", "verb": "claim", "from": "queued"}
+    gateway.answers(
+        "GET /v1/tasks/task_1",
+        Answer(body={"id": "task_1", "created_at": "nonsense", "history": [entry]}),
+    )
+    task = client.get("task_1")
+    assert task.created_at is None
+    assert task.history[0].at is not None
+    assert task.history[0].at.isoformat() == "2026-01-02T03:04:05.678000+00:00"
+    assert task.history[0].before == "queued"
