@@ -1,0 +1,1 @@
+"""The `taskgate` command, over the SDK."""

@@ -1,0 +1,5 @@
+"""``python -m taskgate.cli``."""
+
+from taskgate.cli.main import main
+
+main()

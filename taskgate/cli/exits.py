@@ -1,0 +1,118 @@
+"""The exit codes, and what is said about an error: one line what, one line what to do.
+
+====  =====================================================================
+code  meaning
+====  =====================================================================
+0     done
+1     the task ended without a result: failed, timed_out or canceled
+2     the command, its options or its settings are wrong
+3     there is no such task
+4     the gateway refused the request (any other 4xx)
+5     the gateway is out of reach or could not serve the request (5xx)
+6     the wait timed out; the task goes on
+130   Ctrl-C
+====  =====================================================================
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from taskgate.client import (
+    ApiError,
+    ClientError,
+    NotConfigured,
+    NotFound,
+    Refused,
+    ServerError,
+    TaskEnded,
+    Unreachable,
+    WaitTimeout,
+)
+
+
+class Exit(IntEnum):
+    """Stable: scripts rely on these."""
+
+    DONE = 0
+    ENDED_BADLY = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    REFUSED = 4
+    UNREACHABLE = 5
+    WAIT_TIMED_OUT = 6
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A command could not do its work, for a reason that is not the gateway's."""
+
+    def __init__(self, what: str, advice: str, code: Exit) -> None:
+        super().__init__(what)
+        self.advice, self.code = advice, code
+
+
+_CODES: tuple[tuple[type[ClientError], Exit], ...] = (
+    (TaskEnded, Exit.ENDED_BADLY),
+    (NotConfigured, Exit.USAGE),
+    (NotFound, Exit.NOT_FOUND),
+    (Refused, Exit.REFUSED),
+    (WaitTimeout, Exit.WAIT_TIMED_OUT),
+)
+
+
+def code_of(error: ClientError | CommandError) -> Exit:
+    """The exit code of an error; what is nobody else's fault is the gateway's."""
+    if isinstance(error, CommandError):
+        return error.code
+    return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.UNREACHABLE)
+
+
+def what_of(error: ClientError | CommandError) -> str:
+    """What went wrong, in one line."""
+    fields = error.fields if isinstance(error, ApiError) else ()
+    named = "; ".join(f"{f.field}: {f.message}" for f in fields)
+    return " ".join(f"{error} {named}".split())
+
+
+def advice_of(error: ClientError | CommandError) -> str:
+    """What to do about it, in one line."""
+    match error:
+        case CommandError():
+            return error.advice
+        case NotConfigured():
+            return "Give --url and --api-key, or run `taskgate dev` in this folder."
+        case TaskEnded() | WaitTimeout():
+            verb = "watch" if isinstance(error, WaitTimeout) else "get"
+            return f"See it with: taskgate {verb} {error.task_id}"
+        case Unreachable():
+            return _when_unreachable(error)
+        case ApiError():
+            return _when_refused(error)
+    return "Try again; if it stays, the file in the bucket is damaged."
+
+
+def _when_unreachable(error: Unreachable) -> str:
+    if error.idempotency_key:
+        return (
+            "The task may be on record. Submit the same with "
+            f"--idempotency-key {error.idempotency_key} and you get that one."
+        )
+    if error.task_id:
+        return f"The task goes on. Look again with: taskgate watch {error.task_id}"
+    return "Check the address; `taskgate dev` starts a gateway on this machine."
+
+
+def _when_refused(error: ApiError) -> str:
+    if isinstance(error, NotFound):
+        return "`taskgate list` shows your tasks."
+    if isinstance(error, ServerError):
+        return "Try again in a minute; what was accepted is on record."
+    if error.status in {401, 403}:
+        return "Check the API key and its scopes (TASKGATE_API_KEY or --api-key)."
+    if error.status == 429:
+        wait = f"{error.retry_after:g} s" if error.retry_after else "a little"
+        return f"Wait {wait}, or let some of your tasks end."
+    if error.code in {"invalid_input", "unknown_task_type"}:
+        return "`taskgate types` shows what each task type takes."
+    return f"The gateway's code for this is {error.code}; correct the request."

@@ -1,0 +1,78 @@
+"""A task's input from the command line."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+_TEXT_FORMATS: Mapping[str, str] = {".md": "markdown", ".markdown": "markdown"}
+
+
+def read_input(pairs: Iterable[str], whole: str | None, document: Path | None) -> dict[str, Any]:
+    """The input: `--input` first, then the document, then each `-i`, which wins."""
+    given = _object(whole) if whole else {}
+    if document:
+        given |= _document(document)
+    return given | dict(map(_pair, pairs))
+
+
+def read_labels(pairs: Iterable[str]) -> dict[str, str]:
+    """Metadata: every value is a text."""
+    return dict(_split(pair) for pair in pairs)
+
+
+def _object(whole: str) -> dict[str, Any]:
+    text = _read(Path(whole[1:])).decode() if whole.startswith("@") else whole
+    try:
+        parsed = json.loads(text, parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise typer.BadParameter(f"--input is not JSON: {error}") from None
+    if not isinstance(parsed, dict):
+        raise typer.BadParameter("--input must be a JSON object")
+    return parsed
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """A PDF travels as base64, everything else as text."""
+    content = _read(path)
+    if content.startswith(b"%PDF"):
+        return {"format": "pdf", "content_base64": base64.b64encode(content).decode()}
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"{path} is neither a PDF nor UTF-8 text") from None
+    return {"format": _TEXT_FORMATS.get(path.suffix.lower(), "text"), "text": text}
+
+
+def _pair(pair: str) -> tuple[str, Any]:
+    """``key=value``: a JSON value if it is one, a file's text after ``@``, else the text itself."""
+    name, value = _split(pair)
+    if value.startswith("@"):
+        return name, _read(Path(value[1:])).decode()
+    try:
+        return name, json.loads(value, parse_constant=_refuse_constant)
+    except ValueError:
+        return name, value
+
+
+def _split(pair: str) -> tuple[str, str]:
+    name, equals, value = pair.partition("=")
+    if not (name and equals):
+        raise typer.BadParameter(f"{pair!r} is not of the form key=value")
+    return name, value
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise typer.BadParameter(f"{path}: {error.strerror}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,78 @@
+"""`taskgate submit`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from taskgate.cli.inputs import read_input, read_labels
+from taskgate.cli.options import AsJson, Timeout, client_of
+from taskgate.cli.printing import aside, out, print_json
+from taskgate.cli.watching import follow
+from taskgate.client import TaskHandle
+
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option("-i", metavar="KEY=VALUE", help="A field; JSON if it is, @FILE reads it."),
+]
+WholeInput = Annotated[
+    str | None, typer.Option("--input", metavar="JSON|@FILE", help="The whole input.")
+]
+Document = Annotated[Path | None, typer.Option("--file", help="A document: PDF, Markdown or text.")]
+Labels = Annotated[
+    list[str] | None, typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="A label.")
+]
+ExpectedSeconds = Annotated[int | None, typer.Option(min=1, help="How long you expect it to run.")]
+IdempotencyKey = Annotated[str | None, typer.Option(help="The same key gives the same task.")]
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+def submit(
+    context: typer.Context,
+    type_: Annotated[str, typer.Argument(metavar="TYPE", help="See `taskgate types`.")],
+    *,
+    pairs: Pairs = None,
+    whole: WholeInput = None,
+    file: Document = None,
+    priority: Annotated[Priority, typer.Option(help="Which lane.")] = Priority.NORMAL,
+    labels: Labels = None,
+    expected_seconds: ExpectedSeconds = None,
+    idempotency_key: IdempotencyKey = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hand a task in; its id is printed before anything else happens."""
+    handle = client_of(context).submit(
+        type_,
+        read_input(pairs or (), whole, file),
+        priority=priority.value,
+        metadata=read_labels(labels or ()),
+        expected_seconds=expected_seconds,
+        idempotency_key=idempotency_key,
+    )
+    _announce(handle, as_json=as_json, waiting=wait)
+    if wait:
+        follow(client_of(context), handle.id, timeout=timeout, as_json=as_json, whole=as_json)
+
+
+def _announce(handle: TaskHandle, *, as_json: bool, waiting: bool) -> None:
+    """The id first: whoever is interrupted while waiting must not have lost it."""
+    if as_json and waiting:
+        aside(handle.id)
+    elif as_json:
+        print_json(dict(handle.submitted.raw))
+    else:
+        note = "  the key was used before: this is the task of then" if handle.replayed else ""
+        out().print(Text.assemble((handle.id, "bold"), (note, "dim")))
+        if not waiting:
+            aside(f"taskgate watch {handle.id}")

@@ -1,0 +1,118 @@
+"""Scripts rely on these: each code of `taskgate.cli.exits`, by a command that ends with it."""
+
+import pytest
+
+from taskgate.testing.fake_gateway import Answer, FakeGateway
+
+TASK = "GET /v1/tasks/task_1"
+STATUS = "GET /v1/tasks/task_1/status"
+
+
+def test_0_when_the_task_is_shown(gateway: FakeGateway, run, look) -> None:
+    gateway.answers(TASK, look("queued"))
+    assert run("get", "task_1").code == 0
+
+
+@pytest.mark.parametrize("state", ["failed", "timed_out", "canceled"])
+def test_1_when_the_task_ended_without_a_result(gateway: FakeGateway, run, look, state) -> None:
+    gateway.answers(TASK, look(state))
+    gateway.answers(STATUS, look(state))
+    for command in (["watch", "task_1"], ["watch", "task_1", "--json"], ["result", "task_1"]):
+        assert run(*command).code == 1
+
+
+def test_0_for_get_of_a_failed_task_since_showing_it_worked(
+    gateway: FakeGateway, run, look
+) -> None:
+    gateway.answers(TASK, look("failed"))
+    assert run("get", "task_1").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["submit"],
+        ["nonsense"],
+        ["submit", "a", "-i", "no equals sign"],
+        ["submit", "a", "--input", "{not json"],
+        ["submit", "a", "--input", "[1]"],
+        ["submit", "a", "--input", '{"x": NaN}'],
+        ["submit", "a", "--input", "@missing.json"],
+        ["submit", "a", "--file", "missing.pdf"],
+        ["cancel", "task_1", "--mode", "gentle"],
+        ["list", "--limit", "0"],
+    ],
+)
+def test_2_when_the_command_is_used_wrongly_and_the_gateway_is_not_asked(
+    gateway: FakeGateway, run, arguments
+) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert "Error" in ran.stderr
+    assert gateway.seen == []
+
+
+def test_2_when_no_gateway_is_named(gateway: FakeGateway, run, monkeypatch) -> None:
+    monkeypatch.delenv("TASKGATE_URL")
+    ran = run("get", "task_1")
+    assert ran.code == 2
+    assert "TASKGATE_URL" in ran.stderr
+
+
+def test_3_when_there_is_no_such_task(gateway: FakeGateway, run) -> None:
+    ran = run("get", "task_1")
+    assert ran.code == 3
+    assert ran.stderr.splitlines() == [
+        "error: There is no such task.",
+        "       `taskgate list` shows your tasks.",
+    ]
+
+
+def test_4_when_the_gateway_refuses_and_the_field_is_named(gateway: FakeGateway, run) -> None:
+    problem = {
+        "detail": "The input does not fit.",
+        "code": "invalid_input",
+        "errors": [{"field": "input.steps", "message": "at most 200"}],
+    }
+    gateway.answers("POST /v1/tasks", Answer(422, problem))
+    ran = run("submit", "text_to_image", "-i", "steps=999")
+    assert ran.code == 4
+    assert "input.steps: at most 200" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 2
+
+
+def test_4_when_the_key_is_refused_and_the_advice_is_about_the_key(
+    gateway: FakeGateway, run
+) -> None:
+    gateway.answers("GET /v1/stats", Answer(401, {"code": "unauthenticated"}))
+    ran = run("stats")
+    assert ran.code == 4
+    assert "TASKGATE_API_KEY" in ran.stderr
+
+
+def test_5_when_the_gateway_cannot_serve(gateway: FakeGateway, run) -> None:
+    gateway.answers("GET /v1/stats", Answer(500, {"code": "internal_error"}))
+    assert run("stats").code == 5
+
+
+def test_5_when_nobody_answers(gateway: FakeGateway, run) -> None:
+    gateway.answers("GET /v1/stats", Answer(lost=True))
+    ran = run("stats")
+    assert ran.code == 5
+    assert "taskgate dev" in ran.stderr
+
+
+def test_6_when_the_wait_is_over_and_the_id_is_still_told(gateway: FakeGateway, run, look) -> None:
+    gateway.answers(TASK, look("processing"))
+    gateway.answers(STATUS, look("processing"))
+    ran = run("watch", "task_1", "--timeout", "0")
+    assert ran.code == 6
+    assert "taskgate watch task_1" in ran.stderr
+
+
+def test_130_on_ctrl_c(gateway: FakeGateway, run, monkeypatch) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("taskgate.client.Taskgate.stats", pressed)
+    assert run("stats").code == 130
