@@ -46,8 +46,8 @@ class Context:
     def progress(self, fraction: float, stage: str | None = None) -> None:
         """How far the run is, 0 to 1. It never falls, and it is cheap to call often."""
         self._raise_if_canceled()
-        # max() keeps the old value when the new one is not a number.
-        self._fraction = max(self._fraction, min(1.0, float(fraction)))
+        # The order of the arguments keeps the old value when the new one is not a number.
+        self._fraction = max(self._fraction, min(float(fraction), 1.0))
         if stage is not None and (stage := storable(stage, MAX_STAGE)) != self._stage:
             self._stage, self._said_at = stage, 0.0
         self._say()

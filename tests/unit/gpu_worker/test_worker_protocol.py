@@ -1,0 +1,191 @@
+"""Supervisor and child understand each other, and nobody else can confuse them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpu_worker.context import Context, TaskCanceled
+from gpu_worker.output import BadOutput
+from gpu_worker.protocol import (
+    MAX_FRAME,
+    BrokenFrame,
+    Cancel,
+    Channel,
+    ChannelClosed,
+    Drain,
+    Failed,
+    Finished,
+    Load,
+    Loaded,
+    Progressed,
+    Ready,
+    Run,
+    Saved,
+    Stopped,
+    decode,
+    encode,
+)
+
+TEXT = 'a\nb"\x00\uffff\ud800👩‍🚀'
+RUN = Run(1, "m:C", "task_1", 2, "/folder", {"prompt": TEXT}, "checkpoint")
+MESSAGES = [
+    RUN,
+    Load("m:C"),
+    Cancel(3),
+    Drain(),
+    Ready(),
+    Loaded("m:C"),
+    Progressed(1, 0.5, TEXT),
+    Saved(1, TEXT),
+    Finished(1, [["a.txt", "/f/a.txt", "text/plain"]], '{"a":1}'),  # type: ignore[list-item]
+    Failed(number=1, code="model_error", error_class="transient", message=TEXT, restart=True),
+    Stopped(1),
+]
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Channel, Channel]]:
+    one, other = (Channel(end) for end in socket.socketpair())
+    yield one, other
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda m: type(m).__name__)
+def test_every_message_survives_the_line_and_is_one_ascii_line(message: object) -> None:
+    line = encode(message)  # type: ignore[arg-type]
+    assert line.isascii()
+    assert line.index(b"\n") == len(line) - 1
+    assert decode(line) == message
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"noise", b"[]", b"3", b"{}", b'{"kind": "Popen"}', b'{"kind": "Load", "x": 1}']
+)
+def test_what_is_no_message_is_a_broken_frame(line: bytes) -> None:
+    with pytest.raises(BrokenFrame):
+        decode(line)
+
+
+def test_nothing_in_time_is_none_and_messages_keep_their_order(
+    ends: tuple[Channel, Channel],
+) -> None:
+    one, other = ends
+    assert one.receive(0.01) is None
+    for message in MESSAGES:
+        other.send(message)  # type: ignore[arg-type]
+    assert [one.receive(1) for _ in MESSAGES] == MESSAGES
+
+
+def test_a_message_larger_than_the_sockets_buffer_arrives_whole(
+    ends: tuple[Channel, Channel],
+) -> None:
+    one, other = ends
+    large = Saved(1, "ü" * 500_000)
+    sender = threading.Thread(target=other.send, args=(large,))
+    sender.start()
+    assert one.receive(5) == large
+    sender.join()
+
+
+def test_a_frame_without_end_is_cut_off(ends: tuple[Channel, Channel]) -> None:
+    one, other = ends
+
+    def flood() -> None:
+        with contextlib.suppress(OSError):
+            other._end.sendall(b"x" * (2 * MAX_FRAME))
+
+    flooding = threading.Thread(target=flood)
+    flooding.start()
+    with pytest.raises(BrokenFrame):
+        one.receive(5)
+    one.close()
+    flooding.join(5)
+    assert not flooding.is_alive()
+
+
+def test_the_end_of_the_other_side_is_noticed_at_once(ends: tuple[Channel, Channel]) -> None:
+    one, other = ends
+    other.close()
+    with pytest.raises(ChannelClosed):
+        one.receive(5)
+    with pytest.raises(ChannelClosed):
+        one.send(Ready())
+
+
+@pytest.fixture
+def context(ends: tuple[Channel, Channel], tmp_path: Path) -> Context:
+    order = Run(1, "m:C", "task_1", 2, str(tmp_path), {})
+    return Context(order, ends[0], threading.Event())
+
+
+def test_a_million_progress_calls_do_not_flood_the_line(
+    context: Context, ends: tuple[Channel, Channel]
+) -> None:
+    for step in range(100_000):
+        context.progress(step / 100_000)
+    context.stage("last")
+    words = []
+    while (word := ends[1].receive(0)) is not None:
+        words.append(word)
+    assert len(words) < 30
+    assert words[-1] == Progressed(1, 0.99999, "last")
+
+
+def test_progress_never_falls_and_nonsense_is_ignored(
+    context: Context, ends: tuple[Channel, Channel]
+) -> None:
+    for n, fraction in enumerate([0.5, 0.2, float("nan"), -3, 7]):
+        context.progress(fraction, f"stage {n}")
+    seen = [ends[1].receive(1).fraction for _ in range(5)]
+    assert seen == [0.5, 0.5, 0.5, 0.5, 1.0]
+
+
+def test_every_call_to_the_context_of_a_canceled_task_raises(context: Context) -> None:
+    context.cancel()
+    assert context.canceled
+    for call in (
+        lambda: context.progress(0.1),
+        lambda: context.stage("x"),
+        lambda: context.wait(10),
+        lambda: context.file("a.txt", "text/plain"),
+        lambda: context.save_checkpoint("x"),
+    ):
+        with pytest.raises(TaskCanceled):
+            call()
+
+
+def test_a_wait_ends_when_the_task_is_canceled(context: Context) -> None:
+    threading.Timer(0.1, context.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(TaskCanceled):
+        context.wait(10)
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "ä.txt", "x" * 101, "a\n"])
+def test_a_result_file_has_a_plain_name(context: Context, name: str) -> None:
+    with pytest.raises(ValueError, match="plain file name"):
+        context.file(name, "text/plain")
+
+
+def test_a_declared_file_must_be_written(context: Context) -> None:
+    context.file("a.txt", "text/plain").write_text("a")
+    assert [f[0] for f in context.files()] == ["a.txt"]
+    context.file("b.txt", "text/plain")
+    with pytest.raises(BadOutput, match=r"b\.txt"):
+        context.files()
+
+
+def test_a_task_has_a_bounded_number_of_files(context: Context) -> None:
+    for n in range(20):
+        context.file(f"f{n}", "text/plain")
+    with pytest.raises(ValueError, match="at most 20"):
+        context.file("one-too-many", "text/plain")
