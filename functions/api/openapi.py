@@ -1,7 +1,128 @@
-"""OpenAPI 3.1."""
+"""The OpenAPI 3.1 document, built from the routes, the operations, the schemas and the problems."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, Final
+
+from functions import VERSION
+from functions.api import schemas
+from functions.api.operations import ALWAYS, OPERATIONS, Answered, Operation, Parameter
+from functions.api.problems import PROBLEM_JSON, kinds, title_of
+from taskgate.errors import Problem
+from taskgate.routes import ROUTES, Route
+
+ABOUT: Final = """\
+A gateway for long GPU tasks: every accepted task is accounted for, at every moment, and ends.
+
+Errors are RFC 9457 problems with a stable `code`. Two answers come from AWS in front of the API
+and bear its own short form: 401 `{"message":"Unauthorized"}` when the `Authorization` header is
+missing, and 429 `{"message":"Too Many Requests"}` when the whole stage is over its throttle.
+Another user's task is answered exactly as one that does not exist. All times are UTC."""
+
+HEADERS: Final[dict[str, Any]] = {
+    "Location": "Where to go on.",
+    "Idempotent-Replayed": "`true` when an earlier request with this key made the task.",
+    "ETag": "Of this very answer.",
+    "Cache-Control": "How long the answer stays true.",
+    "Retry-After": "Seconds until it is worth asking again; absent once the task has ended.",
+}
 
 
 def document() -> dict[str, Any]:
-    return {"openapi": "3.1.0"}
+    """The whole document."""
+    paths: dict[str, dict[str, Any]] = defaultdict(dict)
+    for route in ROUTES:
+        operation = OPERATIONS[route.method, route.path]
+        paths[route.path][route.method.lower()] = _operation(route, operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Taskgate",
+            "version": VERSION,
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": dict(paths),
+        "components": {"schemas": schemas.components(), "securitySchemes": {"key": _KEY}},
+        "x-problems": [
+            {"code": kind.code, "status": kind.status, "title": title_of(kind)}
+            for kind in sorted(kinds(), key=lambda kind: (kind.status, kind.code))
+        ],
+    }
+
+
+def refusals(route: Route) -> tuple[type[Problem], ...]:
+    """Every problem that a route may answer, by status."""
+    always = () if route.public else ALWAYS
+    found = {*OPERATIONS[route.method, route.path].refuses, *always}
+    return tuple(sorted(found, key=lambda kind: (kind.status, kind.code)))
+
+
+_KEY: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "tg_<key id>_<secret>",
+    "description": "An API key, as `Authorization: Bearer tg_…`.",
+}
+
+
+def _operation(route: Route, operation: Operation) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": operation.about or operation.summary + ".",
+        "security": [] if route.public else [{"key": []}],
+        "parameters": [_parameter(p) for p in operation.parameters],
+        "responses": {
+            **{str(status): _answered(a) for status, a in sorted(operation.answers.items())},
+            **_refused(refusals(route)),
+        },
+    }
+    if operation.body:
+        content = {"application/json": {"schema": schemas.ref(operation.body)}}
+        made["requestBody"] = {"required": operation.body_required, "content": content}
+    return made
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.required,
+        "description": parameter.about,
+        "schema": parameter.schema,
+    }
+
+
+def _answered(answered: Answered) -> dict[str, Any]:
+    made: dict[str, Any] = {"description": answered.about}
+    if answered.headers:
+        made["headers"] = {
+            name: {"description": HEADERS[name], "schema": schemas.TEXT}
+            for name in answered.headers
+        }
+    if answered.schema:
+        made["content"] = {answered.media: {"schema": schemas.ref(answered.schema)}}
+    return made
+
+
+def _refused(refusals: Iterable[type[Problem]]) -> dict[str, Any]:
+    by_status: dict[int, list[type[Problem]]] = defaultdict(list)
+    for kind in refusals:
+        by_status[kind.status].append(kind)
+    return {str(status): _problems(found) for status, found in by_status.items()}
+
+
+def _problems(found: Iterable[type[Problem]]) -> dict[str, Any]:
+    found = list(found)
+    made: dict[str, Any] = {
+        "description": "\n".join(f"- `{kind.code}`: {title_of(kind)}" for kind in found),
+        "content": {PROBLEM_JSON: {"schema": schemas.ref("Problem")}},
+    }
+    if any(kind.retry_after for kind in found):
+        retry = {"description": "Seconds until a new try may succeed.", "schema": schemas.TEXT}
+        made["headers"] = {"Retry-After": retry}
+    return made

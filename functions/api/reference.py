@@ -1,0 +1,101 @@
+"""Writes docs/reference/http.md and openapi.json from the code: python -m functions.api.reference.
+
+A test compares what is checked in with what this makes, so that they cannot drift.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from functions.api.openapi import document
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "reference"
+
+
+def files() -> Mapping[str, str]:
+    """What the folder must hold, by file name."""
+    made = document()
+    text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+    return {"openapi.json": text, "http.md": "\n".join(_page(made)) + "\n"}
+
+
+def write() -> None:
+    """Write the folder's files."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in files().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def _page(made: Mapping[str, Any]) -> Iterator[str]:
+    yield "# HTTP reference"
+    yield ""
+    yield "<!-- Written by `python -m functions.api.reference`; edit the code, not this page. -->"
+    yield ""
+    yield made["info"]["description"]
+    yield ""
+    yield "The same as a machine reads it: [openapi.json](openapi.json), served at `/openapi.json`."
+    yield ""
+    yield "## Routes"
+    yield ""
+    yield "| route | what it does | key | answers | refuses with |"
+    yield "|---|---|---|---|---|"
+    for path, methods in made["paths"].items():
+        for method, operation in methods.items():
+            yield _row(f"{method.upper()} {path}", operation)
+    yield from _details(made)
+    yield from _problems(made)
+
+
+def _row(route: str, operation: Mapping[str, Any]) -> str:
+    good = [status for status in operation["responses"] if status < "400"]
+    bad = [status for status in operation["responses"] if status >= "400"]
+    key = "yes" if operation["security"] else "no"
+    cells = (f"`{route}`", operation["summary"], key, " ".join(good), " ".join(bad) or "–")
+    return "| " + " | ".join(cells) + " |"
+
+
+def _details(made: Mapping[str, Any]) -> Iterator[str]:
+    for path, methods in made["paths"].items():
+        for method, operation in methods.items():
+            yield from ("", f"## {method.upper()} {path}", "", operation["description"])
+            yield from _table("Parameters", map(_parameter, operation["parameters"]))
+            yield from _table("Body", _fields(made, operation))
+            yield from ("", "Answers:", "")
+            for status, answer in operation["responses"].items():
+                codes = re.findall(r"^- (`\w+`)", answer["description"], re.MULTILINE)
+                yield f"- **{status}** " + (", ".join(codes) or answer["description"])
+
+
+def _table(title: str, rows: Iterator[str]) -> Iterator[str]:
+    found = list(rows)
+    if found:
+        yield from ("", f"{title}:", "", *found)
+
+
+def _parameter(parameter: Mapping[str, Any]) -> str:
+    return f"- `{parameter['name']}` ({parameter['in']}): {parameter['description']}"
+
+
+def _fields(made: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[str]:
+    if "requestBody" not in operation:
+        return
+    name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    schema = made["components"]["schemas"][name.rpartition("/")[2]]
+    required = schema.get("required", ())
+    for field, about in schema["properties"].items():
+        need = "required" if field in required else f"default `{json.dumps(about.get('default'))}`"
+        yield f"- `{field}` ({need}): {about['description']}"
+
+
+def _problems(made: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("", "## Problems", "", "| code | status | what it says |", "|---|---|---|")
+    for problem in made["x-problems"]:
+        yield f"| `{problem['code']}` | {problem['status']} | {problem['title']} |"
+
+
+if __name__ == "__main__":
+    write()
