@@ -28,10 +28,10 @@ fix: $(READY) ## Format, and repair what the linter can repair
 	$(VENV)/ruff check --fix .
 
 test: check ## check, then every other test
-	$(VENV)/pytest tests --ignore tests/unit -n 2
+	$(VENV)/pytest tests --ignore tests/unit -n 2 --dist loadgroup
 
 e2e: $(READY) ## Only the tests against the deployed local stack
-	$(VENV)/pytest tests/e2e -n 2
+	$(VENV)/pytest tests/e2e -n 2 --dist loadgroup
 
 synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
 	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) --output build/cdk.out/$(STAGE)

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -17,14 +16,12 @@ from taskgate.settings import stage
 # jsii starts Node as soon as aws_cdk is imported, so this comes before, and those imports late.
 os.environ["JSII_NODE"] = str(NODE)
 
-GROUP = "infra"
-
 
 def pytest_collection_modifyitems(items):
-    """One worker for this folder: each other one would pay for jsii and the synth again."""
+    """One worker for all that reads templates: each other one would start jsii and synthesise."""
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group(GROUP))
+        if "synthesise" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("templates"))
 
 
 class Template:
