@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from taskgate.cli.printing import out, plain, print_json, state_text
+from taskgate.cli.printing import out, plain, print_json, say, state_text
 from taskgate.cli.story import age, duration_text, headline, life
 from taskgate.client import Task
 
@@ -45,7 +45,10 @@ class Screen:
 
     def __init__(self, console: Console) -> None:
         self._task: Task | None = None
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=8)
+        # Transient: the whole story is printed once the task has ended.
+        self._live = Live(
+            console=console, get_renderable=self._render, refresh_per_second=8, transient=True
+        )
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -107,11 +110,5 @@ def _json_line(task: Task) -> None:
 
 
 def _text_line(task: Task) -> None:
-    out().print(
-        Text.assemble(
-            (task.id, "bold"),
-            "  ",
-            state_text(task.state),
-            f"  attempt {task.attempt}  {task.progress:.0%}  {plain(task.stage)}",
-        )
-    )
+    figures = f"  attempt {task.attempt}  {task.progress:.0%}  {plain(task.stage)}"
+    say((task.id, "bold"), "  ", state_text(task.state), figures)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from taskgate.cli import reading, submitting, watching
+from taskgate.cli import demo, dev, reading, submitting, watching
 from taskgate.cli.connection import connect
 from taskgate.cli.exits import CommandError, Exit, code_of
 from taskgate.cli.printing import print_error
@@ -62,6 +62,8 @@ app.command("cancel")(reading.cancel)
 app.command("list")(reading.list_)
 app.command("stats")(reading.stats)
 app.command("types")(reading.types)
+app.command("dev")(dev.dev)
+app.command("demo")(demo.demo)
 
 
 def main() -> None:

@@ -36,6 +36,11 @@ def err() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def say(*parts: str | Text | tuple[str, str]) -> None:
+    """A line of text, broken by the terminal alone, so that a URI in it can be copied whole."""
+    out().print(Text.assemble(*parts), soft_wrap=True)
+
+
 def print_json(value: object) -> None:
     """One JSON value on a line. ASCII, so that no terminal's or pipe's encoding can break it."""
     print(json.dumps(value, allow_nan=False), flush=True)

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from taskgate.cli.options import AsJson, OutFolder, TaskId, client_of
-from taskgate.cli.printing import aside, out, plain, print_json, state_text, table
+from taskgate.cli.printing import aside, out, plain, print_json, say, state_text, table
 from taskgate.cli.story import age, clock_text, duration_text, files, headline, told
 from taskgate.client import Stats, TaskType
 
@@ -42,7 +42,7 @@ def result(
         return
     out().print(files(brought))
     for path in saved:
-        out().print(Text(path))
+        say(path)
     if not folder:
         aside(f"taskgate result {task_id} --out DIR saves them")
 

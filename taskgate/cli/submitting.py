@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from taskgate.cli.inputs import read_input, read_labels
 from taskgate.cli.options import AsJson, Timeout, client_of
-from taskgate.cli.printing import aside, out, print_json
+from taskgate.cli.printing import aside, print_json, say
 from taskgate.cli.watching import follow
 from taskgate.client import TaskHandle
 
@@ -73,6 +72,6 @@ def _announce(handle: TaskHandle, *, as_json: bool, waiting: bool) -> None:
         print_json(dict(handle.submitted.raw))
     else:
         note = "  the key was used before: this is the task of then" if handle.replayed else ""
-        out().print(Text.assemble((handle.id, "bold"), (note, "dim")))
+        say((handle.id, "bold"), (note, "dim"))
         if not waiting:
             aside(f"taskgate watch {handle.id}")

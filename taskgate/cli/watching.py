@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import typer
 
-from taskgate.cli.live import Display, display
+from taskgate.cli.live import display
 from taskgate.cli.options import AsJson, TaskId, Timeout, client_of
 from taskgate.cli.printing import out, print_json
 from taskgate.cli.story import told
-from taskgate.client import Task, Taskgate
+from taskgate.client import Task, Taskgate, TaskHandle
 
 
 def watch(
@@ -27,26 +29,32 @@ def follow(
     whole: bool = False,
 ) -> Task:
     """Show a task until it has ended; raises its bad end. `whole` prints one JSON, at the end."""
+    handle = client.handle(task_id)
     if whole:
-        task = client.handle(task_id).wait(timeout)
-        print_json(dict(client.get(task_id).raw))
+        handle.wait(timeout)
+        task = handle.get()
+        print_json(dict(task.raw))
     else:
-        with display(as_json=as_json) as shown:
-            task = _shown(client, task_id, timeout, shown)
-        if not as_json:
-            out().print(told(task))
+        task = _shown(handle, timeout, as_json=as_json)
     if bad := task.bad_end():
         raise bad
     return task
 
 
-def _shown(client: Taskgate, task_id: str, timeout: float | None, shown: Display) -> Task:
-    """Light looks while nothing changes; the whole task, with its history, when something did."""
-    known = None
-    for task in client.updates(task_id, timeout):
+def looks(handle: TaskHandle, timeout: float | None) -> Iterator[Task]:
+    """The task at each look, with its history, which is fetched only when it has grown."""
+    known: Task | None = None
+    for task in handle.updates(timeout):
         if known is None or (task.state, task.attempt) != (known.state, known.attempt):
-            known = client.get(task_id)
+            known = handle.get()
         known = known.at(task)
-        shown.show(known)
-    assert known is not None, "updates end only with a task that has ended"  # noqa: S101
-    return known
+        yield known
+
+
+def _shown(handle: TaskHandle, timeout: float | None, *, as_json: bool) -> Task:
+    with display(as_json=as_json) as shown:
+        for task in looks(handle, timeout):
+            shown.show(task)
+    if not as_json:
+        out().print(told(task))
+    return task

@@ -15,7 +15,7 @@ from taskgate.client.transport import TIMEOUT, is_loopback
 UNFINISHED: Final = ".part"
 
 
-def download(url: str, file: ResultFile, folder: Path) -> Path:
+def download(file: ResultFile, folder: Path) -> Path:
     """Fetch a file into the folder; under its own name only once its bytes are proven.
 
     The key of the API is not sent along: the URL is signed, and goes to another server.
@@ -24,7 +24,7 @@ def download(url: str, file: ResultFile, folder: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(target.name + UNFINISHED)
     try:
-        got = _fetch(url, unfinished)
+        got = _fetch(file.url, unfinished)
         if file.sha256 and got != file.sha256:
             raise DownloadCorrupt(file.name, file.sha256, got)
         return unfinished.replace(target)

@@ -47,12 +47,13 @@ class TaskError:
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """One file of a result."""
+    """One file of a result. `url` is signed, and good for minutes only."""
 
     name: str
     size: int
     sha256: str
     content_type: str
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +151,15 @@ def task_of(body: Mapping[str, Any]) -> Task:
         ended_at=time_of(body.get("ended_at")),
         error=_error_of(body.get("error")),
         history=tuple(_entry_of(e) for e in body.get("history") or ()),
-        result=_result_of(body.get("result")),
+        result=result_of(body["result"]) if body.get("result") else None,
         metadata=dict(body.get("metadata") or {}),
         raw=body,
     )
+
+
+def result_of(body: Mapping[str, Any]) -> Result:
+    """A result from its manifest."""
+    return Result(tuple(_file_of(f) for f in body.get("files") or ()), body.get("output"))
 
 
 def task_type_of(body: Mapping[str, Any]) -> TaskType:
@@ -210,16 +216,11 @@ def _error_of(body: Mapping[str, Any] | None) -> TaskError | None:
     )
 
 
-def _result_of(body: Mapping[str, Any] | None) -> Result | None:
-    if body is None:
-        return None
-    return Result(tuple(_file_of(f) for f in body.get("files") or ()), body.get("output"))
-
-
 def _file_of(body: Mapping[str, Any]) -> ResultFile:
     return ResultFile(
         name=str(body["name"]),
         size=int(body.get("size") or 0),
         sha256=str(body.get("sha256", "")),
         content_type=str(body.get("content_type", "")),
+        url=str(body.get("url", "")),
     )

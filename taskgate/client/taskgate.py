@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -13,14 +14,14 @@ import httpx
 
 from taskgate.client.backoff import Backoff
 from taskgate.client.downloading import download
-from taskgate.client.errors import NotConfigured
+from taskgate.client.errors import NotConfigured, Refused
 from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
 from taskgate.client.models import (
     Result,
-    ResultFile,
     Stats,
     Task,
     TaskType,
+    result_of,
     stats_of,
     task_of,
     task_type_of,
@@ -133,19 +134,17 @@ class Taskgate:
         return Watch(self._transport, task_id, timeout=timeout, clock=self._clock).updates()
 
     def result(self, task_id: str) -> Result:
-        """What the task brought; `TaskEnded` when it ended without a result."""
-        task = self.get(task_id)
-        if bad := task.bad_end():
-            raise bad
-        if task.result is None:
-            # Still running: the gateway's own refusal says so best.
-            self._transport.send("GET", f"/v1/tasks/{task_id}/result")
-        return task.result or Result(())
+        """What the task brought, with fresh URLs; `TaskEnded` when it ended without a result."""
+        path = f"/v1/tasks/{task_id}/result"
+        try:
+            return result_of(self._json("GET", path, params={"inline": "true"}))
+        except Refused as refused:
+            bad = self.get(task_id).bad_end() if refused.status == HTTPStatus.CONFLICT else None
+            raise bad or refused from None
 
     def download(self, task_id: str, folder: str | Path = ".") -> list[Path]:
         """The result's files in the folder, each checked against its sha256."""
-        files = self.result(task_id).files
-        return [download(self._signed_url(task_id, f), f, Path(folder)) for f in files]
+        return [download(file, Path(folder)) for file in self.result(task_id).files]
 
     def cancel(self, task_id: str, *, mode: str = "soft", reason: str = "") -> Task:
         """Ask a task to end: `soft` drops its result, `hard` stops the run."""
@@ -184,12 +183,6 @@ class Taskgate:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _signed_url(self, task_id: str, file: ResultFile) -> str:
-        """Where the file's bytes are. The redirect is not followed here: the key stays at home."""
-        path = f"/v1/tasks/{task_id}/result"
-        response = self._transport.send("GET", path, params={"file": file.name})
-        return str(response.headers["location"])
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
         return self._transport.send(method, path, **options).json()

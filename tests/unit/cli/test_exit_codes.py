@@ -17,6 +17,7 @@ def test_0_when_the_task_is_shown(gateway: FakeGateway, run, look) -> None:
 def test_1_when_the_task_ended_without_a_result(gateway: FakeGateway, run, look, state) -> None:
     gateway.answers(TASK, look(state))
     gateway.answers(STATUS, look(state))
+    gateway.answers(TASK + "/result", Answer(409, {"code": "result_not_ready"}))
     for command in (["watch", "task_1"], ["watch", "task_1", "--json"], ["result", "task_1"]):
         assert run(*command).code == 1
 

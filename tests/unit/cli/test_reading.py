@@ -31,16 +31,11 @@ def test_what_a_stranger_wrote_cannot_steer_the_terminal(gateway: FakeGateway, r
     assert "[bold]x[/bold]" in shown
 
 
-def test_result_saves_the_files_and_says_where(
-    gateway: FakeGateway, run, look, tmp_path: Path
-) -> None:
+def test_result_saves_the_files_and_says_where(gateway: FakeGateway, run, tmp_path: Path) -> None:
     digest = hashlib.sha256(b"bytes").hexdigest()
-    file = {"name": "a.bin", "size": 5, "sha256": digest, "content_type": "x/y"}
-    done = look("succeeded", result={"files": [file], "output": {"vectors": 3}})
-    gateway.answers("GET /v1/tasks/task_1", done)
-    gateway.answers(
-        "GET /v1/tasks/task_1/result", Answer(302, b"", {"Location": gateway.url + "/b"})
-    )
+    file = {"name": "a.bin", "size": 5, "sha256": digest, "url": gateway.url + "/b"}
+    manifest = {"id": "task_1", "files": [file], "output": {"vectors": 3}}
+    gateway.answers("GET /v1/tasks/task_1/result", Answer(body=manifest))
     gateway.answers("GET /b", Answer(body=b"bytes"))
     said = json.loads(run("result", "task_1", "--out", "here", "--json").stdout)
     assert said["saved"] == ["here/a.bin"]

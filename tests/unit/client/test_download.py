@@ -17,10 +17,10 @@ def serve(gateway: FakeGateway, name: str = "image.png", sha256: str | None = No
         "size": len(CONTENT),
         "sha256": sha256 or hashlib.sha256(CONTENT).hexdigest(),
         "content_type": "image/png",
+        "url": gateway.url + "/bucket/x?sig=1",
     }
-    task = {"id": "task_1", "state": "succeeded", "result": {"files": [file], "output": {"n": 1}}}
-    gateway.answers("GET /v1/tasks/task_1", Answer(body=task))
-    gateway.answers(RESULT, Answer(302, b"", {"Location": gateway.url + "/bucket/x?sig=1"}))
+    manifest = {"id": "task_1", "files": [file], "output": {"n": 1}}
+    gateway.answers(RESULT, Answer(body=manifest))
     gateway.answers("GET /bucket/x", Answer(body=CONTENT))
 
 
@@ -31,10 +31,10 @@ def test_a_file_arrives_byte_for_byte_under_its_own_name(
     (path,) = client.handle("task_1").download(tmp_path / "new")
     assert path == tmp_path / "new" / "image.png"
     assert path.read_bytes() == CONTENT
-    assert gateway.asked(RESULT)[0].query == {"file": "image.png"}
+    assert len(gateway.seen) == 2
 
 
-def test_the_api_key_does_not_follow_the_redirect_to_the_bucket(
+def test_the_api_key_does_not_go_to_the_bucket(
     gateway: FakeGateway, client: Taskgate, tmp_path: Path
 ) -> None:
     serve(gateway)
@@ -71,18 +71,11 @@ def test_a_name_that_is_none_still_gets_a_file(name: str) -> None:
     assert safe_name(name) == "result"
 
 
-def test_a_result_that_is_not_ready_is_refused_in_the_gateways_words(
-    gateway: FakeGateway, client: Taskgate
+@pytest.mark.parametrize(("state", "raised"), [("queued", Refused), ("timed_out", TaskTimedOut)])
+def test_without_a_result_the_error_says_whether_there_will_ever_be_one(
+    gateway: FakeGateway, client: Taskgate, state: str, raised: type[Exception]
 ) -> None:
-    gateway.answers("GET /v1/tasks/task_1", Answer(body={"id": "task_1", "state": "queued"}))
-    gateway.answers(RESULT, Answer(409, {"code": "result_not_ready", "detail": "It is queued."}))
-    with pytest.raises(Refused, match="It is queued"):
-        client.result("task_1")
-
-
-def test_a_task_that_timed_out_has_an_error_instead_of_a_result(
-    gateway: FakeGateway, client: Taskgate
-) -> None:
-    gateway.answers("GET /v1/tasks/task_1", Answer(body={"id": "task_1", "state": "timed_out"}))
-    with pytest.raises(TaskTimedOut):
+    gateway.answers("GET /v1/tasks/task_1", Answer(body={"id": "task_1", "state": state}))
+    gateway.answers(RESULT, Answer(409, {"code": "result_not_ready", "detail": "Not ready."}))
+    with pytest.raises(raised):
         client.result("task_1")

@@ -72,6 +72,7 @@ def test_a_task_that_ends_badly_is_returned_by_wait_and_raised_by_result(
     gateway.answers(
         "GET /v1/tasks/task_1", Answer(body={"id": "task_1", "state": "failed", "error": error})
     )
+    gateway.answers("GET /v1/tasks/task_1/result", Answer(409, {"code": "result_not_ready"}))
     handle = client.handle("task_1")
     assert handle.wait().state == "failed"
     with pytest.raises(TaskFailed, match="model_error: no") as failed:

@@ -1,0 +1,162 @@
+"""`taskgate demo`: one real document and one picture through the whole stack, and the proof."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from taskgate.cli.connection import Connection, LocalNote
+from taskgate.cli.exits import CommandError, Exit
+from taskgate.cli.inputs import read_input
+from taskgate.cli.live import display
+from taskgate.cli.local import local_gateway, running_note
+from taskgate.cli.printing import aside, out, say, size_of
+from taskgate.cli.proof import Proof, rising, unbroken
+from taskgate.cli.search import VectorIndex
+from taskgate.cli.story import told
+from taskgate.cli.watching import looks
+from taskgate.client import Result, Task, Taskgate, TaskHandle
+
+DOCUMENT: Final = Path("examples") / "handbook.pdf"
+RESULTS: Final = Path(".taskgate") / "demo"
+QUESTIONS: Final = (
+    ("What happens when a worker dies in the middle of a run?", "the beat stops"),
+    ("How do I avoid paying twice for the same request?", "idempotency key"),
+    ("My PDF is broken. Will the task be tried again?", "invalid_input"),
+)
+"""A question, and words of the passage that answers it."""
+CHUNK: Final = ("chunk_chars=400", "overlap_chars=60")
+PICTURE: Final = {
+    "prompt": "a lighthouse at dusk, calm sea",
+    "seed": 7,
+    "steps": 20,
+    "step_ms": 250,
+}
+PATIENCE: Final = 120.0
+
+
+def demo(
+    document: Annotated[Path, typer.Argument(help="A PDF to embed.")] = DOCUMENT,
+) -> None:
+    """Send a real PDF through the whole stack, show its life, and prove the result."""
+    if not document.is_file():
+        raise typer.BadParameter(f"there is no {document}; run this in a checkout of Taskgate")
+    began = time.monotonic()
+    proof = Proof()
+    with _gateway() as note, Connection(note.url, note.api_key).client() as client:
+        aside(f"gateway ready after {time.monotonic() - began:.1f} s: {note.url}")
+        picture = client.submit("text_to_image", PICTURE)
+        _embed(client, document, proof)
+        _draw(picture, proof)
+        _settle(client, proof)
+    _finish(proof, time.monotonic() - began)
+
+
+@contextmanager
+def _gateway() -> Iterator[LocalNote]:
+    """The gateway of a running `taskgate dev`, or one for this demo alone."""
+    if running := running_note():
+        aside("Using the gateway of `taskgate dev`")
+        yield running
+        return
+    with local_gateway(persist=False, say=aside) as gateway:
+        yield gateway.note
+
+
+def _embed(client: Taskgate, document: Path, proof: Proof) -> None:
+    _title(f"A PDF goes in over HTTP: {document} ({size_of(document.stat().st_size)})")
+    given = read_input(CHUNK, None, document)
+    handle = client.submit("embed_document", given)
+    task = _watched(handle, proof)
+    again = client.submit("embed_document", given, idempotency_key=handle.idempotency_key)
+    proof.claim("the same submit sent twice made one task", again.replayed and again.id == task.id)
+    if task.succeeded:
+        _search(handle, proof)
+
+
+def _search(handle: TaskHandle, proof: Proof) -> None:
+    result, folder = handle.result(), RESULTS / handle.id
+    handle.download(folder)
+    index = VectorIndex(folder)
+    _where(result, folder)
+    count = len(index.vectors)
+    proof.claim(
+        f"{count} vectors of {index.vectors.shape[1]} numbers, one a chunk, each of length 1",
+        index.sound and result.output["vectors"] == count,
+    )
+    for question, words in QUESTIONS:
+        hit = index.nearest(question)
+        say((f"  “{question}”\n", "bold"), (f"    {hit.sentence.rstrip('.')}.", "cyan"))
+        proof.claim(
+            f"found by its vector: page {hit.page}, cosine {hit.score:.2f}, “{words}”",
+            words in hit.text,
+        )
+
+
+def _draw(handle: TaskHandle, proof: Proof) -> None:
+    _title(f"A picture from a prompt: “{PICTURE['prompt']}” (a stand-in, no model weights)")
+    if not _watched(handle, proof).succeeded:
+        return
+    folder = RESULTS / handle.id
+    (path,) = handle.download(folder)
+    _where(handle.result(), folder)
+    proof.claim("the file is a PNG", path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n"))
+
+
+def _settle(client: Taskgate, proof: Proof) -> None:
+    books = client.stats()
+    _title("The books")
+    proof.claim(
+        f"submitted {books.submitted} = active {books.active} + succeeded {books.succeeded}"
+        f" + failed {books.failed} + timed out {books.timed_out} + canceled {books.canceled}",
+        books.balanced and books.succeeded >= 2,
+    )
+
+
+def _watched(handle: TaskHandle, proof: Proof) -> Task:
+    """Watch a task to its end and print its life."""
+    seen: list[Task] = []
+    with display(as_json=False) as shown:
+        for task in looks(handle, PATIENCE):
+            seen.append(task)
+            shown.show(task)
+    task = handle.get()
+    out().print(told(task))
+    proof.claim("the task succeeded", task.succeeded)
+    proof.claim("its history has no gap, and its progress never fell", _true_life(task, seen))
+    return task
+
+
+def _true_life(task: Task, seen: list[Task]) -> bool:
+    return bool(task.history) and unbroken(task.history) and rising(seen)
+
+
+def _where(result: Result, folder: Path) -> None:
+    for file in result.files:
+        say((f"  {s3_uri(file.url)}", "dim"))
+    say(f"  saved in {folder}")
+
+
+def s3_uri(signed_url: str) -> str:
+    """Where a signed URL in path style leads, as ``s3://bucket/key``."""
+    return f"s3:/{urlsplit(signed_url).path}"
+
+
+def _title(text: str) -> None:
+    say((f"\n{text}", "bold"))
+
+
+def _finish(proof: Proof, seconds: float) -> None:
+    if proof.untrue:
+        raise CommandError(
+            f"{len(proof.untrue)} of the demo's claims were not true: {'; '.join(proof.untrue)}",
+            "This is a fault in Taskgate; please report it with the output above.",
+            Exit.ENDED_BADLY,
+        )
+    say((f"\nAll of it was true, in {seconds:.1f} s.", "bold green"))

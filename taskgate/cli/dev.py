@@ -1,0 +1,74 @@
+"""`taskgate dev`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from taskgate.cli.exits import CommandError, Exit
+from taskgate.cli.local import Gateway, local_gateway, running_note
+from taskgate.cli.printing import aside, say
+
+LOOK_EVERY: Final = 2.0
+
+
+def dev(
+    persist: Annotated[
+        bool, typer.Option("--persist", help="Keep tasks and results for the next time.")
+    ] = False,
+) -> None:
+    """Start a whole gateway on this machine; Ctrl-C ends all of it."""
+    if running := running_note():
+        raise CommandError(
+            f"A local gateway is up already at {running.url}",
+            "Use it, or end it first with Ctrl-C in its terminal.",
+            Exit.USAGE,
+        )
+    began = time.monotonic()
+    with _until_interrupted(), local_gateway(persist=persist, say=aside) as gateway:
+        path = gateway.note.write(Path.cwd())
+        try:
+            say(_welcome(gateway, time.monotonic() - began))
+            _keep(gateway)
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _until_interrupted() -> Iterator[None]:
+    """Ctrl-C and SIGTERM are how this command ends: no error, once all is stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        aside("Stopped.")
+
+
+def _keep(gateway: Gateway) -> None:
+    while True:
+        time.sleep(LOOK_EVERY)
+        gateway.revive_workers(aside)
+
+
+def _welcome(gateway: Gateway, seconds: float) -> str:
+    note = gateway.note
+    lines = (
+        f"Up in {seconds:.1f} s. Ctrl-C ends all of it.",
+        "",
+        f"  API       {note.url}",
+        f"  API docs  {note.url}/docs",
+        f"  API key   {note.api_key}",
+        f"  AWS       {note.endpoint}",
+        f"  logs      {gateway.stack.folder}",
+        "",
+        "In another terminal, in this folder:",
+        "",
+        "  taskgate submit embed_document --file examples/handbook.pdf --wait",
+        '  taskgate submit text_to_image -i "prompt=a red lighthouse" -i step_ms=300 --wait',
+        "  taskgate list",
+    )
+    return "\n".join(lines)
