@@ -36,22 +36,15 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
         allow(
             [
                 "dynamodb:BatchGetItem",
-                "dynamodb:ConditionCheckItem",
                 "dynamodb:GetItem",
                 "dynamodb:PutItem",
-                "dynamodb:Query",
                 "dynamodb:UpdateItem",
             ],
             [data.tasks.table.table_arn],
         ),
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")]),
         allow(
-            [
-                "dynamodb:BatchGetItem",
-                "dynamodb:GetItem",
-                "dynamodb:PutItem",
-                "dynamodb:UpdateItem",
-            ],
+            ["dynamodb:BatchGetItem", "dynamodb:UpdateItem"],
             [data.ephemeral.table.table_arn],
         ),
         allow(["sqs:SendMessage"], data.lanes.arns),

@@ -50,21 +50,12 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     return [
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")]),
         allow(
-            [
-                "dynamodb:BatchGetItem",
-                "dynamodb:ConditionCheckItem",
-                "dynamodb:GetItem",
-                "dynamodb:UpdateItem",
-            ],
+            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
             [data.tasks.table.table_arn],
         ),
         allow(
-            [
-                "dynamodb:BatchGetItem",
-                "dynamodb:GetItem",
-                "dynamodb:PutItem",
-                "dynamodb:UpdateItem",
-            ],
+            # A stall or rescue holds only if the pulse is still what the sweep saw.
+            ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:UpdateItem"],
             [data.ephemeral.table.table_arn],
         ),
         allow(["sqs:SendMessage"], data.lanes.arns),

@@ -182,3 +182,49 @@ def test_two_stages_in_one_account_share_no_name(synthesise, resolve):
             for kind, key in NAMES.items():
                 names = [resolve(properties[key]) for properties in template.properties(kind)]
                 assert all(stage(name).prefix in found for found in names)
+
+
+RIGHTS = {
+    "ApiFunction": {
+        "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
+        "tasks/index/by_user": ["Query"],
+        "ephemeral": ["BatchGetItem", "UpdateItem"],
+        "lanes": ["SendMessage"],
+        "results": ["GetObject"],
+    },
+    "Authorizer": {"tasks": ["GetItem"]},
+    "StaleSweep": {
+        "tasks": ["BatchGetItem", "GetItem", "UpdateItem"],
+        "tasks/index/by_clock": ["Query"],
+        "ephemeral": ["BatchGetItem", "ConditionCheckItem", "UpdateItem"],
+        "lanes": ["SendMessage"],
+    },
+}
+
+
+@pytest.mark.parametrize("function_id", RIGHTS)
+def test_each_function_has_exactly_the_rights_that_its_work_needs(gateway, resolve, function_id):
+    """A right that is missing fails in the end-to-end tests; one too many fails here."""
+    [policy] = [
+        resource["Properties"]
+        for name, resource in gateway.of_type("AWS::IAM::Policy").items()
+        if name.startswith(function_id)
+    ]
+    found = {
+        kind_of(resource): sorted(a.split(":")[1] for a in listed(statement["Action"]))
+        for statement in policy["PolicyDocument"]["Statement"]
+        for resource in map(resolve, listed(statement["Resource"]))
+    }
+    own_log = {"log": ["CreateLogStream", "PutLogEvents"]}
+    assert found == RIGHTS[function_id] | own_log
+
+
+def kind_of(resource: str) -> str:
+    """What a resolved ARN stands for: the last part, without the stacks' export names."""
+    for export, kind in {"TasksTable": "tasks", "EphemeralTable": "ephemeral"}.items():
+        if export in resource:
+            return kind + resource.partition(">")[2]
+    for export, kind in {"Lanes": "lanes", "Results": "results", "Logs": "log"}.items():
+        if export in resource:
+            return kind
+    return resource
