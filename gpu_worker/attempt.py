@@ -34,9 +34,10 @@ TICK: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When an attempt has had its time. `run_ends_at` is epoch ms, the others are seconds."""
+    """When an attempt has had its time: two moments in epoch ms, two lengths in seconds."""
 
     run_ends_at: int
+    deadline_at: int
     startup: float
     kill_grace: float
 
@@ -123,8 +124,8 @@ class Attempt:
             return Lost()
         if self._heart.signal == "cancel_hard":
             return Canceled()
-        if self._now() >= self._limits.run_ends_at:
-            return Broken(_RUN_TIMEOUT)
+        if (now := self._now()) >= self._limits.run_ends_at:
+            return Broken(_DEADLINE if now >= self._limits.deadline_at else _RUN_TIMEOUT)
         if self._load_until is not None and time.monotonic() >= self._load_until:
             return Broken(startup_timeout(self._limits.startup))
         if self._stop.over:
@@ -179,4 +180,7 @@ def _crash(death: Death) -> Failure:
 
 _RUN_TIMEOUT: Final = Failure(
     ErrorCode.RUN_TIMEOUT, "the run took longer than its limit", ErrorClass.PERMANENT
+)
+_DEADLINE: Final = Failure(
+    ErrorCode.DEADLINE, "the task's whole time was over during the run", ErrorClass.PERMANENT
 )

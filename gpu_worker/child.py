@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import faulthandler
 import importlib
 import os
 import queue
+import resource
 import signal
 import socket
 import sys
@@ -120,6 +122,7 @@ def main() -> None:
     """Take the line over from the supervisor, and serve."""
     arguments = _arguments()
     _die_with(arguments.parent)
+    _die_small()
     line = socket.socket(fileno=arguments.line)
     line.set_inheritable(False)
     # What models print must not go where anything else is read.
@@ -149,6 +152,17 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
+
+
+def _die_small() -> None:
+    """When memory runs out the kernel shall take the model, and no core file shall be written.
+
+    The supervisor must survive to report it; and a core of a model's size takes minutes, in which
+    nobody would know that the child is dead. Its stack goes to the crash file all the same.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("800")
 
 
 if __name__ == "__main__":

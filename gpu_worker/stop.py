@@ -34,6 +34,12 @@ class Stop:
         """The run has had its time: hand it back."""
         return time.monotonic() >= self._over_at
 
+    @property
+    def time_left(self) -> float:
+        """Seconds until this process must be gone; the whole drain when nobody asked."""
+        until_over = self._over_at - time.monotonic()
+        return max(0.0, min(until_over, self._drain)) + LEAVE
+
     def ask(self, why: str) -> None:
         """Leave. Asked a second time, do not even wait for the run."""
         wait = 0.0 if self.asked else self._drain

@@ -22,10 +22,10 @@ from gpu_worker.order import order_for
 from gpu_worker.outcome import Broken, Outcome
 from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
-from gpu_worker.stop import LEAVE, Stop
+from gpu_worker.stop import Stop
 from gpu_worker.watchdog import Watchdog
 from taskgate.catalog import Catalog, TaskType
-from taskgate.errors import BadSetting, TaskgateError
+from taskgate.errors import BadSetting
 from taskgate.events import event, swallowed
 from taskgate.gateway.worker import Failure, Held, Released, WorkerGateway
 from taskgate.ports import Delivery, Ports
@@ -35,6 +35,7 @@ EXIT_OK: Final = 0
 EXIT_UNFIT: Final = 3
 _CLAIM_AGAIN_AFTER: Final = 5
 _CANCEL_MARGIN: Final = 2
+_MARGIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,8 @@ class Supervisor:
             return self._serve(nursery, scratch)
         finally:
             nursery.close()
-            self._finisher.wait(LEAVE)
+            # A finished run's upload is worth the rest of the drain.
+            self._finisher.wait(self._stop.time_left - _MARGIN)
             self._watchdog.close()
             scratch.close()
 
@@ -110,7 +112,7 @@ class Supervisor:
         try:
             with self._watchdog.expecting("claim"):
                 held = self._place.gateway.claim(delivery)
-        except TaskgateError as error:
+        except Exception as error:  # noqa: BLE001  one bad message must not end the worker
             swallowed("claim_failed", error, task=delivery.message.task_id)
             self._poller.put_back(delivery, _CLAIM_AGAIN_AFTER)
             return None
@@ -139,6 +141,7 @@ class Supervisor:
         left = environment.cancel_grace - environment.beat - _CANCEL_MARGIN
         return Limits(
             run_ends_at=held.task.run_ends_at,
+            deadline_at=held.task.deadline_at,
             startup=task_type.startup_timeout,
             kill_grace=max(0.5, min(self._settings.kill_grace, left)),
         )

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,21 @@ import pytest
 from worker_world import until
 
 HOST = Path(__file__).parent / "worker_host.py"
+CONTAINED = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")
 Start = Callable[..., "Host"]
 
 
 class Host:
     """The worker process and what it logged so far."""
 
-    def __init__(self, scratch: Path, drain: float, acts: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, scratch: Path, drain: float, acts: list[dict[str, Any]], wrapper: list[str]
+    ) -> None:
         self.log = scratch / "log"
+        wanted = json.dumps({"drain": drain, "acts": acts})
         with self.log.open("w") as out:
             self.process = subprocess.Popen(
-                [sys.executable, HOST, scratch, json.dumps({"drain": drain, "acts": acts})],
+                [*wrapper, sys.executable, HOST, scratch, wanted],
                 stdout=out,
                 env={**os.environ, "PYTHONPATH": str(HOST.parent)},
             )
@@ -52,8 +56,8 @@ class Host:
 def start(tmp_path: Path) -> Iterator[Start]:
     hosts: list[Host] = []
 
-    def started(*acts: dict[str, Any], drain: float = 10) -> Host:
-        hosts.append(Host(tmp_path, drain, list(acts)))
+    def started(*acts: dict[str, Any], drain: float = 10, wrapper: Sequence[str] = ()) -> Host:
+        hosts.append(Host(tmp_path, drain, list(acts), list(wrapper)))
         return hosts[-1]
 
     yield started
@@ -78,6 +82,19 @@ def test_an_idle_worker_leaves_at_once_on_sigterm(start: Start, tmp_path: Path) 
     assert host.events("draining")[0]["why"] == "SIGTERM"
     assert gone(child)
     assert not list(tmp_path.glob("taskgate-worker-*"))
+
+
+def test_as_process_1_of_a_container_it_gets_sigterm_and_drains(start: Start) -> None:
+    if subprocess.run([*CONTAINED, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no right to make a process namespace here")
+    host = start({"act": "echo", "seconds": 1}, wrapper=CONTAINED)
+    host.wait_event("claimed")
+    outer = host.process.pid
+    inner = int(Path(f"/proc/{outer}/task/{outer}/children").read_text())
+    os.kill(inner, signal.SIGTERM)
+    assert host.process.wait(8) == 0
+    assert host.events("draining")[0]["why"] == "SIGTERM"
+    assert host.events("final")[0]["state"] == "succeeded"
 
 
 def test_a_busy_worker_finishes_a_run_that_fits_the_drain(start: Start) -> None:

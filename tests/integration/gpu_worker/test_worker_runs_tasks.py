@@ -164,3 +164,18 @@ def test_an_idle_worker_picks_a_task_up_within_two_and_a_half_seconds(world: Wor
     for priority in ("low", "high", "normal"):
         task_id = world.submit("echo", priority=priority)
         world.wait_ended(task_id, seconds=2.5)
+
+
+def test_a_message_that_cannot_be_claimed_does_not_end_the_worker(world: WorkerWorld) -> None:
+    bad, good = world.submit("echo"), world.submit("echo", priority="low")
+    apply = world.memory.tasks.apply
+
+    def broken(change: Any) -> Any:
+        if change.task_id == bad and change.verb == "claim":
+            raise RuntimeError("a validation error of the store")
+        return apply(change)
+
+    world.memory.tasks.apply = broken  # type: ignore[method-assign]
+    world.start()
+    assert world.wait_ended(good).state is State.SUCCEEDED
+    assert world.events.named("claim_failed")[0]["task"] == bad
