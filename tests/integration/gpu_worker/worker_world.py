@@ -97,7 +97,8 @@ def environment(**times: int) -> Environment:
 class WorkerWorld:
     """Submit, start a worker in a thread, wait for states."""
 
-    def __init__(self, tmp_path: Path, **times: int) -> None:
+    def __init__(self, tmp_path: Path, catalog: Catalog = CHAOS, **times: int) -> None:
+        self.catalog = catalog
         self.environment = environment(**times)
         self.memory = MemoryWorld(clock=RealClock(), visibility=self.environment.lease)
         self.tmp_path = tmp_path
@@ -112,7 +113,7 @@ class WorkerWorld:
 
     def submit_input(self, kind: str, given: dict[str, Any], priority: str = "normal") -> str:
         request = SubmitRequest(type=kind, input=given, priority=priority)
-        return submit(self.memory.ports, CHAOS, self.environment, WHO, request).task.id
+        return submit(self.memory.ports, self.catalog, self.environment, WHO, request).task.id
 
     def cancel(self, task_id: str, mode: Literal["soft", "hard"]) -> Task:
         return cancel(self.memory.ports, WHO, task_id, CancelMode(mode))
@@ -124,8 +125,8 @@ class WorkerWorld:
         ports = self.memory.ports
         return Workplace(
             ports=ports,
-            gateway=WorkerGateway(ports, CHAOS, self.environment, "test-worker"),
-            catalog=CHAOS,
+            gateway=WorkerGateway(ports, self.catalog, self.environment, "test-worker"),
+            catalog=self.catalog,
             environment=self.environment,
             settings=made,
             stop=Stop(made.drain),
