@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -34,6 +35,10 @@ VERBS: Final[Mapping[tuple[str, str], Verb]] = {
     ("GET", "/healthz"): pages.healthz,
 }
 
+# Powertools keeps the event in a class attribute of all resolvers: were two events ever served at
+# once in one process, one caller could be answered with the other's task.
+_ONE_AT_A_TIME: Final = threading.RLock()
+
 
 class Api:
     """Answers HTTP API events, and logs one line for each."""
@@ -48,7 +53,8 @@ class Api:
     def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """The answer to one event; never an exception."""
         started = time.perf_counter()
-        answer = self._resolver.resolve(event, context)
+        with _ONE_AT_A_TIME:
+            answer = self._resolver.resolve(event, context)
         self._log(event, answer["statusCode"], time.perf_counter() - started)
         return answer
 
@@ -65,7 +71,7 @@ class Api:
     def _refuse(self, error: Exception) -> Response[str]:
         context = self._resolver.current_event.raw_event["requestContext"]
         if isinstance(error, NotFoundError):
-            error = _unknown(context["http"]["path"])
+            error = _unknown(context["http"]["method"], context["http"]["path"])
         problem = problem_of(error)
         if problem.status >= 500:
             self._logger.error("request_broke", exc_info=error, request_id=context["requestId"])
@@ -84,7 +90,9 @@ class Api:
         )
 
 
-def _unknown(path: str) -> Problem:
+def _unknown(method: str, path: str) -> Problem:
     """Why no route fits: the path is unknown, or only its method is."""
     fits = [r.method for r in ROUTES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", r.path), path)]
-    return MethodNotAllowed(tuple(fits)) if fits else NoSuchRoute()
+    if not fits or method in fits:
+        return NoSuchRoute()
+    return MethodNotAllowed(tuple(fits))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
-
-from tests.unit.functions.http_events import Answer, http_event
 
 from functions.api.desk import Desk
 from functions.api.service import Api
@@ -21,6 +19,8 @@ from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
+from tests.unit.functions.documented import assert_documented
+from tests.unit.functions.http_events import Answer, http_event
 
 ENVIRONMENT: Final = Environment(
     stage="local",
@@ -45,10 +45,11 @@ GHOST: Final = "task_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 class ApiWorld:
     """The API over in-memory ports, with a caller and a worker."""
 
-    def __init__(self, catalog: Catalog = CATALOG, ports: Ports | None = None) -> None:
+    def __init__(
+        self, catalog: Catalog = CATALOG, between: Callable[[Ports], Ports] = lambda ports: ports
+    ) -> None:
         self.world = MemoryWorld()
-        self.ports = ports or self.world.ports
-        room = Room(environment=ENVIRONMENT, ports=self.ports)
+        room = Room(environment=ENVIRONMENT, ports=between(self.world.ports))
         self.api = Api(Desk(room=room, catalog=catalog), json_logger("api"))
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 
@@ -61,7 +62,9 @@ class ApiWorld:
         """One request through the real resolver."""
         context = caller.as_context() if caller else None
         event = http_event(method, path, authorizer=context, **request)
-        return Answer.of(self.api.answer(json.loads(json.dumps(event)), None))
+        answer = Answer.of(self.api.answer(json.loads(json.dumps(event)), None))
+        assert_documented(method, path, answer)
+        return answer
 
     def get(self, path: str, caller: Principal | None = ADA, **request: Any) -> Answer:
         return self.ask("GET", path, caller, **request)

@@ -1,0 +1,106 @@
+"""Another user's task does not exist, whatever is asked of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from functions.api.service import VERBS
+from taskgate.principal import Principal
+from taskgate.routes import ROUTES
+from taskgate.task import Owner
+from tests.unit.functions.api_world import ADA, EVE, GHOST, ApiWorld
+from tests.unit.functions.http_events import http_event
+
+OF_A_TASK = [route for route in ROUTES if "{task_id}" in route.path]
+BEHIND_A_KEY = [route for route in ROUTES if not route.public]
+COLLEAGUE = Principal(Owner("acme", "bob"), ADA.scopes, 50, "k3")
+
+
+@pytest.mark.parametrize("stranger", [EVE, COLLEAGUE], ids=["tenant", "user"])
+@pytest.mark.parametrize("route", OF_A_TASK, ids=str)
+def test_a_strangers_task_is_answered_as_an_unknown_one(
+    api: ApiWorld, tmp_path: Path, route: object, stranger: Principal
+) -> None:
+    task_id = api.submitted()
+    api.succeed(api.claim(), tmp_path, "a.png")
+    before = api.tasks[task_id]
+
+    def ask(some_id: str) -> object:
+        path = route.path.replace("{task_id}", some_id)  # type: ignore[attr-defined]
+        return api.ask(route.method, path, stranger)  # type: ignore[attr-defined]
+
+    assert ask(task_id) == ask(GHOST)
+    assert ask(task_id).status == 404  # type: ignore[attr-defined]
+    assert api.tasks[task_id] is before
+
+
+def test_a_list_and_the_books_show_ones_own_only(api: ApiWorld) -> None:
+    api.submitted()
+    for stranger in (EVE, COLLEAGUE):
+        assert api.get("/v1/tasks", stranger).json == {"tasks": [], "next_cursor": None}
+        assert api.get("/v1/stats", stranger).json["submitted"] == 0
+
+
+def test_a_cursor_of_another_user_is_refused(api: ApiWorld) -> None:
+    for _ in range(2):
+        api.submitted()
+    cursor = api.get("/v1/tasks", query={"limit": "1"}).json["next_cursor"]
+    for stranger in (EVE, COLLEAGUE):
+        assert api.get("/v1/tasks", stranger, query={"cursor": cursor}).code == "bad_cursor"
+
+
+CONTEXTS = {
+    "no authorizer": None,
+    "an empty context": {},
+    "a refused key": {"refused": "unauthenticated"},
+    "a refusal beside a principal": {**ADA.as_context(), "refused": "unauthenticated"},
+    "no user": {**ADA.as_context(), "user": ""},
+    "a tenant that would leave its partition": {**ADA.as_context(), "tenant": "acme#ada"},
+    "no limit": {**ADA.as_context(), "max_pending": "many"},
+}
+
+
+@pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
+@pytest.mark.parametrize("route", BEHIND_A_KEY, ids=str)
+def test_nothing_behind_a_key_is_served_without_a_principal(
+    api: ApiWorld, route: object, context: dict[str, str] | None
+) -> None:
+    path = route.path.replace("{task_id}", GHOST)  # type: ignore[attr-defined]
+    event = http_event(route.method, path, authorizer=context, body="{}")  # type: ignore[attr-defined]
+    answer = api.api.answer(event, None)
+    assert answer["statusCode"] == 401
+    assert '"code":"unauthenticated"' in answer["body"]
+    assert answer["headers"]["WWW-Authenticate"] == "Bearer"
+
+
+def test_an_expired_key_is_told_so(api: ApiWorld) -> None:
+    event = http_event("GET", "/v1/tasks", authorizer={"refused": "expired_key"})
+    answer = api.api.answer(event, None)
+    assert answer["statusCode"] == 401
+    assert '"code":"expired_key"' in answer["body"]
+
+
+SCOPE_OF = {
+    ("POST", "/v1/tasks"): "tasks:write",
+    ("GET", "/v1/tasks"): "tasks:read",
+    ("GET", "/v1/tasks/{task_id}"): "tasks:read",
+    ("GET", "/v1/tasks/{task_id}/status"): "tasks:read",
+    ("GET", "/v1/tasks/{task_id}/result"): "tasks:read",
+    ("POST", "/v1/tasks/{task_id}/cancel"): "tasks:write",
+    ("GET", "/v1/task-types"): None,
+    ("GET", "/v1/stats"): "tasks:read",
+}
+
+
+@pytest.mark.parametrize("key", [(r.method, r.path) for r in BEHIND_A_KEY], ids=str)
+def test_each_route_demands_its_scope(api: ApiWorld, key: tuple[str, str]) -> None:
+    assert key in VERBS
+    task_id = api.submitted()
+    without = Principal(ADA.owner, ADA.scopes - {SCOPE_OF[key] or ""}, 50, "k1")
+    method, path = key
+    body = '{"type":"text_to_image","input":{"prompt":"x"}}' if path == "/v1/tasks" else None
+    answer = api.ask(method, path.replace("{task_id}", task_id), without, body=body)
+    assert (answer.status == 403) is (SCOPE_OF[key] is not None)
+    assert len(api.tasks) == 1
