@@ -42,6 +42,11 @@ GHOST: Final = "task_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 """Well formed, and on no record."""
 
 
+def room_of(ports: Ports) -> Room:
+    """A room with these ports."""
+    return Room(environment=ENVIRONMENT, ports=ports)
+
+
 class ApiWorld:
     """The API over in-memory ports, with a caller and a worker."""
 
@@ -49,7 +54,7 @@ class ApiWorld:
         self, catalog: Catalog = CATALOG, between: Callable[[Ports], Ports] = lambda ports: ports
     ) -> None:
         self.world = MemoryWorld()
-        room = Room(environment=ENVIRONMENT, ports=between(self.world.ports))
+        room = room_of(between(self.world.ports))
         self.api = Api(Desk(room=room, catalog=catalog), json_logger("api"))
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 
