@@ -127,9 +127,6 @@ def main() -> None:
     line.set_inheritable(False)
     # What models print must not go where anything else is read.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # The supervisor blocks its stop signals, and a mask is inherited, also by what a model starts.
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with Path(arguments.crash_file).open("w") as crash:
         faulthandler.enable(crash)
         try:

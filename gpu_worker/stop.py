@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
+from types import FrameType
 from typing import Final
 
 from taskgate.events import event
@@ -52,25 +54,36 @@ class Stop:
         return self._asked.wait(seconds)
 
     def listen(self) -> None:
-        """Take SIGTERM and SIGINT in a thread of their own.
+        """Take SIGTERM and SIGINT in a thread of their own. Call it in the main thread.
 
-        A handler would run in the middle of whatever the main thread does, holding its locks. Call
-        this before any other thread starts, so that all of them leave the signals alone.
+        A Python handler runs in the middle of whatever the main thread does, with its locks held, so
+        ours do nothing; Python's C handler wakes the listener, whichever thread the signal hit.
         """
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        threading.Thread(target=self._take_signals, daemon=True, name="signals").start()
+        listener, self._bell = socket.socketpair()
+        self._bell.setblocking(False)
+        signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        for number in _SIGNALS:
+            signal.signal(number, _left_to_the_listener)
+        threading.Thread(
+            target=self._take_signals, args=(listener,), daemon=True, name="signals"
+        ).start()
 
-    def _take_signals(self) -> None:
+    def _take_signals(self, listener: socket.socket) -> None:
         while True:
-            number = signal.sigwait(_SIGNALS)
-            if not self.asked:
-                self._end_surely()
-            self.ask(signal.Signals(number).name)
+            number = listener.recv(1)[0]
+            if number in _SIGNALS:
+                if not self.asked:
+                    self._end_surely()
+                self.ask(signal.Signals(number).name)
 
     def _end_surely(self) -> None:
         timer = threading.Timer(self._drain + LEAVE, _end)
         timer.daemon = True
         timer.start()
+
+
+def _left_to_the_listener(_number: int, _frame: FrameType | None) -> None:
+    pass
 
 
 def _end() -> None:

@@ -78,6 +78,7 @@ class Supervisor:
             self._finisher.wait(self._stop.time_left - _MARGIN)
             self._watchdog.close()
             scratch.close()
+            event("left")
 
     def _serve(self, nursery: Nursery, scratch: Scratch) -> int:
         event("started", pool=self._settings.pool)
@@ -89,7 +90,6 @@ class Supervisor:
         except Unfit as unfit:
             event("unfit", why=str(unfit))
             return EXIT_UNFIT
-        event("left")
         return EXIT_OK
 
     def _require_fitting_lanes(self) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from taskgate.events import event
 
 
 def main(scratch: str, wanted: dict[str, Any]) -> int:
+    # Some library's thread, started before we listen for signals; it must not die of them.
+    threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
     log_to_stdout("host-worker")
     world = WorkerWorld(Path(scratch))
     tasks = [world.submit(**act) for act in wanted["acts"]]
