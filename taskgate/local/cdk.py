@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-
-from taskgate.local.process import plain_variables
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 """The checkout: the stacks are deployed from source, so the local stack needs one."""
@@ -27,11 +26,19 @@ def cdk(arguments: Sequence[str], *, log: Path, variables: Mapping[str, str]) ->
             cwd=ROOT,
             stdout=out,
             stderr=subprocess.STDOUT,
-            env=plain_variables() | dict(variables),
+            env=_without_aws() | dict(variables),
             check=False,
         )
     if done.returncode != 0:
         raise CdkError(f"cdk {' '.join(arguments)} failed:\n{log.read_text()[-4000:]}")
+
+
+def _without_aws() -> dict[str, str]:
+    """This environment less its AWS settings, which must not decide where a stack goes.
+
+    The rest stays: npm and uv need the machine's proxies, certificates and mirrors.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 
 
 def fingerprint(stage_name: str) -> str:
