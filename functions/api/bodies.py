@@ -32,6 +32,14 @@ class Body(BaseModel):
 class SubmitBody(Body):
     """What `POST /v1/tasks` takes. The input itself is held to its task type's schema."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"type": "text_to_image", "input": {"prompt": "a lighthouse at dusk", "seed": 7}}
+            ]
+        }
+    )
+
     type: Annotated[str, Field(max_length=64, description="A name from `GET /v1/task-types`.")]
     input: Annotated[
         dict[str, Any], Field(description="The task's input, by the schema of its type.")
@@ -61,6 +69,10 @@ class SubmitBody(Body):
 
 class CancelBody(Body):
     """What `POST /v1/tasks/{task_id}/cancel` takes; an empty body stands for the defaults."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"mode": "hard", "reason": "wrong prompt"}]}
+    )
 
     mode: Annotated[
         Literal["soft", "hard"],

@@ -77,7 +77,7 @@ def _operation(route: Route, operation: Operation) -> dict[str, Any]:
         "security": [] if route.public else [{"key": []}],
         "parameters": [_parameter(p) for p in operation.parameters],
         "responses": {
-            **{str(status): _answered(a) for status, a in sorted(operation.answers.items())},
+            **{str(status): _answered(a) for status, a in operation.answers.items()},
             **_refused(refusals(route)),
         },
     }

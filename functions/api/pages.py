@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
 from functions import VERSION
-from functions.api import openapi, views
+from functions.api import openapi
 from functions.api.answers import JSON, answer, text_of
 from functions.api.asked import Asked
 from functions.api.desk import Desk
+from taskgate.catalog.tasktype import TaskInput, TaskType
 from taskgate.gateway import reading
+from taskgate.ports import Ledger
 
 DOCS: Final = Path(__file__).with_name("docs.html")
 PUBLIC: Final = {"Cache-Control": "public, max-age=300"}
@@ -30,13 +32,13 @@ DOCS_HEADERS: Final = {
 def task_types(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/task-types`: what this deployment serves."""
     asked.query()
-    return answer({"task_types": [views.task_type(kind) for kind in desk.catalog]})
+    return answer({"task_types": [_task_type(kind) for kind in desk.catalog]})
 
 
 def stats(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/stats`: the caller's ledger."""
     asked.query()
-    return answer(views.books(reading.stats(desk.ports, asked.principal)))
+    return answer(_books(reading.stats(desk.ports, asked.principal)))
 
 
 def openapi_json(desk: Desk, asked: Asked) -> Response[str]:
@@ -60,6 +62,46 @@ def healthz(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /healthz`: the function answers. It says nothing about what lies behind it."""
     del asked
     return answer({"status": "ok", "version": VERSION, "stage": desk.room.environment.stage})
+
+
+def _task_type(kind: TaskType) -> dict[str, Any]:
+    """A task type with the schema of its input. Times are seconds."""
+    return {
+        "name": kind.name,
+        "title": kind.title,
+        "pool": kind.pool,
+        "limits": {
+            "queue_timeout": kind.queue_timeout,
+            "run_timeout": kind.run_timeout,
+            "max_run": kind.max_run,
+            "deadline": kind.deadline,
+        },
+        "input_schema": _input_schema(kind.input_model),
+    }
+
+
+def _books(ledger: Ledger) -> dict[str, Any]:
+    """The caller's ledger; the means are over the tasks that have ended."""
+    return {
+        "active": len(ledger.active),
+        "submitted": ledger.submitted,
+        "succeeded": ledger.succeeded,
+        "failed": ledger.failed,
+        "timed_out": ledger.timed_out,
+        "canceled": ledger.canceled,
+        "mean_wait_seconds": _mean(ledger.wait_ms, ledger.ended),
+        "mean_run_seconds": _mean(ledger.run_ms, ledger.ended),
+    }
+
+
+@cache
+def _input_schema(model: type[TaskInput]) -> dict[str, Any]:
+    """Built once: it costs more than all else that an answer takes."""
+    return model.model_json_schema()
+
+
+def _mean(total_ms: int, count: int) -> float | None:
+    return round(total_ms / count / 1000, 3) if count else None
 
 
 @cache

@@ -7,11 +7,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from taskgate.catalog import TaskType
 from taskgate.gateway.reading import View
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
-from taskgate.ports import Ledger
 from taskgate.task import Limits, ResultFile, Task, TaskError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -82,36 +80,6 @@ def file(result_file: ResultFile) -> dict[str, Any]:
         "size": result_file.size,
         "sha256": result_file.sha256.hex(),
         "content_type": result_file.content_type,
-    }
-
-
-def task_type(kind: TaskType) -> dict[str, Any]:
-    """A task type with the schema of its input. Times are seconds."""
-    return {
-        "name": kind.name,
-        "title": kind.title,
-        "pool": kind.pool,
-        "limits": {
-            "queue_timeout": kind.queue_timeout,
-            "run_timeout": kind.run_timeout,
-            "max_run": kind.max_run,
-            "deadline": kind.deadline,
-        },
-        "input_schema": kind.input_model.model_json_schema(),
-    }
-
-
-def books(ledger: Ledger) -> dict[str, Any]:
-    """The caller's ledger; the means are over the tasks that have ended."""
-    return {
-        "active": len(ledger.active),
-        "submitted": ledger.submitted,
-        "succeeded": ledger.succeeded,
-        "failed": ledger.failed,
-        "timed_out": ledger.timed_out,
-        "canceled": ledger.canceled,
-        "mean_wait_seconds": _mean(ledger.wait_ms, ledger.ended),
-        "mean_run_seconds": _mean(ledger.run_ms, ledger.ended),
     }
 
 
@@ -207,7 +175,3 @@ def _history(task: Task) -> list[dict[str, Any]]:
         }
         for before, entry in told(task.history)
     ]
-
-
-def _mean(total_ms: int, count: int) -> float | None:
-    return round(total_ms / count / 1000, 3) if count else None
