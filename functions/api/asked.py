@@ -12,7 +12,6 @@ from typing import Any, Final
 from functions.api import strict_json
 from taskgate.errors import (
     BadIdempotencyKey,
-    BodyTooLarge,
     ExpiredKey,
     FieldProblem,
     InvalidRequest,
@@ -83,7 +82,7 @@ class Asked:
         if not self.event.get("isBase64Encoded"):
             return str(text).encode("utf-8", "surrogatepass")
         if len(text) > strict_json.MAX_BODY_BYTES * 2:
-            raise BodyTooLarge
+            raise strict_json.too_large()
         try:
             return base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):

@@ -16,10 +16,12 @@ from taskgate.routes import ROUTES, Route
 ABOUT: Final = """\
 A gateway for long GPU tasks: every accepted task is accounted for, at every moment, and ends.
 
-Errors are RFC 9457 problems with a stable `code`. Two answers come from AWS in front of the API
-and bear its own short form: 401 `{"message":"Unauthorized"}` when the `Authorization` header is
-missing, and 429 `{"message":"Too Many Requests"}` when the whole stage is over its throttle.
-Another user's task is answered exactly as one that does not exist. All times are UTC."""
+Errors are RFC 9457 problems with a stable `code`. Another user's task is answered exactly as one
+that does not exist. All times are UTC. Paths in answers are below the address of the API.
+
+Four answers come from AWS in front of the API, in its own short form `{"message": …}`: 401 when
+the `Authorization` header is missing, 404 for a path or method that is none of these, 429 when
+the whole stage is over its throttle, and 500 when the store of the API keys is out of reach."""
 
 HEADERS: Final[dict[str, Any]] = {
     "Location": "Where to go on.",
@@ -44,7 +46,7 @@ def document() -> dict[str, Any]:
             "description": ABOUT,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": "/"}],
+        "servers": [{"url": "./", "description": "Where this document is served."}],
         "paths": dict(paths),
         "components": {"schemas": schemas.components(), "securitySchemes": {"key": _KEY}},
         "x-problems": [

@@ -35,7 +35,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def parse(raw: bytes) -> Mapping[str, Any]:
     """The JSON object that the body is, or the `Problem` that says what is wrong and where."""
     if len(raw) > MAX_BODY_BYTES:
-        raise BodyTooLarge(f"The body is over the limit of {MAX_BODY_BYTES} bytes.")
+        raise too_large()
     text = _text(raw)
     _depth_within_bounds(text)
     body = _loaded(text)
@@ -43,6 +43,11 @@ def parse(raw: bytes) -> Mapping[str, Any]:
         raise NotAnObject
     _exact(body)
     return body
+
+
+def too_large() -> BodyTooLarge:
+    """The problem that names the bound."""
+    return BodyTooLarge(f"The body is over the limit of {MAX_BODY_BYTES} bytes.")
 
 
 class _Inexact:

@@ -22,6 +22,7 @@ MAX_PAGE_BYTES: Final = 4_500_000
 
 def submit(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks`: 202 with the task; a replayed key answers with the task that it made."""
+    asked.query()
     key = asked.idempotency_key
     body = SubmitBody.of(asked.body())
     request = SubmitRequest(**body.model_dump(), idempotency_key=key)
@@ -56,6 +57,7 @@ def get(desk: Desk, asked: Asked) -> Response[str]:
 
 def cancel(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks/{task_id}/cancel`: 202 while a worker must still stop, 200 once it ended."""
+    asked.query()
     body = CancelBody.of(asked.body() if asked.raw_body().strip() else {})
     task = steering.cancel(
         desk.ports, asked.principal, asked.task_id, body.cancel_mode, body.reason

@@ -84,7 +84,7 @@ def file(result_file: ResultFile) -> dict[str, Any]:
 
 
 def urls(task_id: str) -> dict[str, str]:
-    """Where to go on, as paths: which name the API is called by is the caller's to know."""
+    """Where to go on, as paths below the API's address, which is the caller's to know."""
     home = f"/v1/tasks/{task_id}"
     return {
         "self": home,

@@ -114,6 +114,21 @@ def test_a_bad_idempotency_key_is_refused(api: ApiWorld, key: str) -> None:
     assert not api.tasks
 
 
+@pytest.mark.parametrize("body", ["x" * (MAX_BODY_BYTES + 1), b"x" * MAX_BODY_BYTES * 3], ids=len)
+def test_a_body_over_the_limit_is_told_the_limit(api: ApiWorld, body: str | bytes) -> None:
+    assert str(MAX_BODY_BYTES) in api.submit(body).json["detail"]
+
+
+def test_the_largest_body_within_the_limit_is_read(api: ApiWorld) -> None:
+    text = json.dumps(PROMPT)
+    assert api.submit(text + " " * (MAX_BODY_BYTES - len(text))).status == 202
+
+
+def test_the_deepest_body_within_the_limit_is_read(api: ApiWorld) -> None:
+    answer = api.submit(_raw("[" * 30 + "]" * 30))
+    assert (answer.code, answer.fields) == ("invalid_input", ["input.prompt"])
+
+
 class Query(NamedTuple):
     path: str
     query: dict[str, str]
