@@ -52,9 +52,11 @@ class Child:
         return self._process.pid
 
     def send(self, order: Order) -> None:
-        """Give an order. A dead child's silence is seen by the next `receive`."""
-        with contextlib.suppress(ChannelClosed):
+        """Give an order. A child that does not take it is killed, and the next `receive` sees it."""
+        try:
             self._channel.send(order)
+        except ChannelClosed:
+            self._strike()
 
     def receive(self, timeout: float) -> Word | Death | None:
         """What the child says next, that it died, or None when `timeout` seconds brought nothing."""
@@ -71,16 +73,21 @@ class Child:
     def kill(self) -> None:
         """End it and everything that it started, now."""
         self.alive = False
-        # Not reaped yet, so the number cannot mean another group by now.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._strike()
         self._process.wait()
         self._channel.close()
         remove(self._folder)
 
+    def _strike(self) -> None:
+        # Not reaped yet, so the number cannot mean another group by now.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def _exited(self) -> bool:
         if self._process.returncode is not None:
             return True
+        if not hasattr(os, "waitid"):  # macOS before Python 3.13
+            return self._process.poll() is not None
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, flags) is not None
 

@@ -44,10 +44,10 @@ class Context:
         return self._draining.is_set()
 
     def progress(self, fraction: float, stage: str | None = None) -> None:
-        """How far the run is, 0 to 1. It never falls, and it is cheap to call often."""
+        """How far the run is, 0 to 1; other values are ignored. It never falls. Call it often."""
         self._raise_if_canceled()
-        # The order of the arguments keeps the old value when the new one is not a number.
-        self._fraction = max(self._fraction, min(float(fraction), 1.0))
+        if 0.0 <= fraction <= 1.0:
+            self._fraction = max(self._fraction, fraction)
         if stage is not None and (stage := storable(stage, MAX_STAGE)) != self._stage:
             self._stage, self._said_at = stage, 0.0
         self._say()

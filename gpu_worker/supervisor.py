@@ -56,7 +56,7 @@ class Supervisor:
 
     def __init__(self, place: Workplace) -> None:
         self._place, self._settings, self._stop = place, place.settings, place.stop
-        self._types = _types(place.catalog, place.settings.pool)
+        self._types = _types(place)
         self._poller = LanePoller(
             place.ports.lanes, self._settings.pool, self._settings.watch, place.stop
         )
@@ -147,8 +147,11 @@ class Supervisor:
         )
 
 
-def _types(catalog: Catalog, pool: str) -> tuple[TaskType, ...]:
+def _types(place: Workplace) -> tuple[TaskType, ...]:
+    pool, catalog = place.settings.pool, place.catalog
     types = tuple(t for t in catalog if t.pool == pool)
     if not types:
         raise BadSetting("TASKGATE_POOL", pool, "one of " + ", ".join(catalog.pools))
+    if missing := set(lane_names(pool)) - set(place.environment.lanes):
+        raise BadSetting("TASKGATE_LANES", sorted(place.environment.lanes), f"with {missing}")
     return types

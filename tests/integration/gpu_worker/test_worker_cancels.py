@@ -42,6 +42,17 @@ def test_a_run_that_hears_the_cancel_cleans_up_and_its_child_lives_on(
     assert world.output(after)["pid"] == world.output(before)["pid"]
 
 
+def test_canceling_a_task_that_waits_leaves_the_running_one_alone(world: WorkerWorld) -> None:
+    running = world.submit("echo", seconds=1.5)
+    world.start()
+    world.wait_for(running, State.PROCESSING)
+    waiting = world.submit("echo")
+    assert world.cancel(waiting, "hard").state is State.CANCELED
+    assert world.wait_ended(running).state is State.SUCCEEDED
+    until(lambda: world.memory.lanes.total() == 0)
+    assert world.task(waiting).attempt == 0
+
+
 def test_a_soft_cancel_lets_the_run_end_and_drops_its_result(world: WorkerWorld) -> None:
     task_id = world.submit("echo", seconds=1.0)
     world.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_an_idle_worker_leaves_at_once_on_sigterm(start: Start, tmp_path: Path) 
 
 
 def test_as_process_1_of_a_container_it_gets_sigterm_and_drains(start: Start) -> None:
-    if subprocess.run([*CONTAINED, "true"], check=False, capture_output=True).returncode:
+    if not shutil.which("unshare") or subprocess.run([*CONTAINED, "true"], check=False).returncode:
         pytest.skip("no right to make a process namespace here")
     host = start({"act": "echo", "seconds": 1}, wrapper=CONTAINED)
     host.wait_event("claimed")

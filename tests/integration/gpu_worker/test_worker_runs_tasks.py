@@ -158,7 +158,7 @@ def test_a_low_task_starts_although_high_ones_never_run_out(world: WorkerWorld) 
 
 
 def test_an_idle_worker_picks_a_task_up_within_two_and_a_half_seconds(world: WorkerWorld) -> None:
-    world.start()
+    world.start(watch=1)
     until(lambda: bool(world.events.named("child_ready")))
     threading.Event().wait(1.5)
     for priority in ("low", "high", "normal"):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from worker_world import WorkerWorld, until
 
+from gpu_worker.child_process import Child
+from gpu_worker.protocol import Cancel
+from gpu_worker.supervisor import Supervisor
+from taskgate.errors import BadSetting
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 
@@ -151,6 +156,28 @@ def test_fitness_is_proven_again_after_a_crash_before_anything_is_claimed(
     world.wait_for(crash, State.RETRYING, State.FAILED)
     world.join()
     assert world.exit_codes == [3]
+
+
+@pytest.mark.parametrize(
+    ("pool", "name"), [("gpu-typo", "TASKGATE_POOL"), ("chaos", "TASKGATE_LANES")]
+)
+def test_a_pool_without_types_or_lanes_is_refused_before_anything_starts(
+    world: WorkerWorld, pool: str, name: str
+) -> None:
+    place = world.place(pool=pool)
+    without = replace(place, environment=replace(place.environment, lanes={"other-high": "url"}))
+    with pytest.raises(BadSetting, match=name):
+        Supervisor(without)
+
+
+def test_a_child_that_stops_listening_is_killed_and_said_to_be_dead(tmp_path: Path) -> None:
+    (tmp_path / "child").mkdir()
+    child = Child(tmp_path / "child")
+    child._channel.close()
+    child.send(Cancel(1))
+    child._process.wait(5)
+    assert child._process.returncode == -9
+    child.kill()
 
 
 def test_a_lane_whose_visibility_is_not_the_lease_is_refused_at_start(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from gpu_worker.lanes import lane_names
 from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import Stop
 from gpu_worker.supervisor import Supervisor, Workplace
@@ -23,7 +24,7 @@ from taskgate.gateway.worker import WorkerGateway
 from taskgate.lifecycle.retry import RetryPolicy
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal
-from taskgate.settings import PRIORITIES, Environment
+from taskgate.settings import Environment
 from taskgate.task import CancelMode, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory import MemoryWorld
@@ -88,7 +89,7 @@ def environment(**times: int) -> Environment:
         tasks_table="tasks",
         ephemeral_table="ephemeral",
         results_bucket="results",
-        lanes={f"chaos-{p}": f"memory://{p}" for p in PRIORITIES},
+        lanes={n: f"memory://{n}" for n in (*lane_names("chaos"), *lane_names("hopeless"))},
         clock_shards=4,
         **given,
     )
@@ -119,7 +120,9 @@ class WorkerWorld:
         return cancel(self.memory.ports, WHO, task_id, CancelMode(mode))
 
     def place(self, **settings: Any) -> Workplace:
-        given = {"pool": "chaos", "drain": 10, "preload": False, "kill_grace": 1} | settings
+        # Real queues wait in whole seconds; these can wait less, which makes the tests fast.
+        given = {"pool": "chaos", "drain": 10, "preload": False, "kill_grace": 1, "watch": 0.2}
+        given |= settings
         checks = given.pop("checks", ())
         made = WorkerSettings(scratch=self.tmp_path, **given)
         ports = self.memory.ports
