@@ -16,17 +16,21 @@ code  meaning
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 from taskgate.client import (
     ApiError,
     ClientError,
+    DownloadCorrupt,
+    Misunderstood,
     NotConfigured,
     NotFound,
     Refused,
     ServerError,
     TaskEnded,
     Unreachable,
+    Unsendable,
     WaitTimeout,
 )
 
@@ -52,13 +56,21 @@ class CommandError(Exception):
         self.advice, self.code = advice, code
 
 
-_CODES: tuple[tuple[type[ClientError], Exit], ...] = (
+_CODES: tuple[tuple[type[ClientError] | tuple[type[ClientError], ...], Exit], ...] = (
     (TaskEnded, Exit.ENDED_BADLY),
-    (NotConfigured, Exit.USAGE),
+    ((NotConfigured, Unsendable), Exit.USAGE),
     (NotFound, Exit.NOT_FOUND),
     (Refused, Exit.REFUSED),
     (WaitTimeout, Exit.WAIT_TIMED_OUT),
 )
+
+
+_ADVICE: Mapping[type[ClientError], str] = {
+    NotConfigured: "Give --url and --api-key, or run `taskgate dev` in this folder.",
+    Unsendable: "Nothing was sent; correct the input.",
+    Misunderstood: "Check the address (TASKGATE_URL or --url).",
+    DownloadCorrupt: "Try again; if it stays, the file in the bucket is damaged.",
+}
 
 
 def code_of(error: ClientError | CommandError) -> Exit:
@@ -80,8 +92,6 @@ def advice_of(error: ClientError | CommandError) -> str:
     match error:
         case CommandError():
             return error.advice
-        case NotConfigured():
-            return "Give --url and --api-key, or run `taskgate dev` in this folder."
         case TaskEnded() | WaitTimeout():
             verb = "watch" if isinstance(error, WaitTimeout) else "get"
             return f"See it with: taskgate {verb} {error.task_id}"
@@ -89,7 +99,7 @@ def advice_of(error: ClientError | CommandError) -> str:
             return _when_unreachable(error)
         case ApiError():
             return _when_refused(error)
-    return "Try again; if it stays, the file in the bucket is damaged."
+    return _ADVICE.get(type(error), "Try again.")
 
 
 def _when_unreachable(error: Unreachable) -> str:

@@ -62,7 +62,11 @@ def table(*columns: str) -> Table:
     """A table without lines."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in columns:
-        made.add_column(column, justify="right" if column in {"size", "lasted"} else "left")
+        if column in {"size", "lasted"}:
+            made.add_column(column, justify="right")
+        else:
+            # An id that is cut cannot be copied: other columns give way first.
+            made.add_column(column, no_wrap=column == "id")
     return made
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from taskgate.cli.options import AsJson, OutFolder, TaskId, client_of
 from taskgate.cli.printing import aside, out, plain, print_json, say, state_text, table
-from taskgate.cli.story import age, clock_text, duration_text, files, headline, told
+from taskgate.cli.story import age, day_text, duration_text, files, headline, told
 from taskgate.client import Stats, TaskType
 
 
@@ -84,7 +84,7 @@ def list_(
             plain(task.type),
             state_text(task.state),
             str(task.attempt),
-            clock_text(task.created_at),
+            day_text(task.created_at),
             duration_text(span) if span else "",
         )
     out().print(rows if tasks else Text("No tasks yet.", style="dim"))

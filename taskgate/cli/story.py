@@ -65,6 +65,11 @@ def clock_text(at: datetime | None) -> str:
     return at.astimezone().strftime("%H:%M:%S.%f")[:-3] if at else ""
 
 
+def day_text(at: datetime | None) -> str:
+    """The local day and time, to the second."""
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}" if at else ""
+
+
 def duration_text(span: timedelta) -> str:
     seconds = span.total_seconds()
     if seconds < 60:

@@ -8,7 +8,7 @@ import typer
 
 from taskgate.cli.live import display
 from taskgate.cli.options import AsJson, TaskId, Timeout, client_of
-from taskgate.cli.printing import out, print_json
+from taskgate.cli.printing import aside, out, print_json
 from taskgate.cli.story import told
 from taskgate.client import Task, Taskgate, TaskHandle
 
@@ -30,12 +30,11 @@ def follow(
 ) -> Task:
     """Show a task until it has ended; raises its bad end. `whole` prints one JSON, at the end."""
     handle = client.handle(task_id)
-    if whole:
-        handle.wait(timeout)
-        task = handle.get()
-        print_json(dict(task.raw))
-    else:
-        task = _shown(handle, timeout, as_json=as_json)
+    try:
+        task = _waited(handle, timeout) if whole else _shown(handle, timeout, as_json=as_json)
+    except KeyboardInterrupt:
+        aside(f"The task goes on. Look again with: taskgate watch {task_id}")
+        raise
     if bad := task.bad_end():
         raise bad
     return task
@@ -49,6 +48,13 @@ def looks(handle: TaskHandle, timeout: float | None) -> Iterator[Task]:
             known = handle.get()
         known = known.at(task)
         yield known
+
+
+def _waited(handle: TaskHandle, timeout: float | None) -> Task:
+    handle.wait(timeout)
+    task = handle.get()
+    print_json(dict(task.raw))
+    return task
 
 
 def _shown(handle: TaskHandle, timeout: float | None, *, as_json: bool) -> Task:

@@ -19,6 +19,7 @@ from taskgate.client.errors import (
     ClientError,
     DownloadCorrupt,
     FieldProblem,
+    Misunderstood,
     NotConfigured,
     NotFound,
     Refused,
@@ -28,6 +29,7 @@ from taskgate.client.errors import (
     TaskFailed,
     TaskTimedOut,
     Unreachable,
+    Unsendable,
     WaitTimeout,
 )
 from taskgate.client.handle import TaskHandle
@@ -51,6 +53,7 @@ __all__ = [
     "DownloadCorrupt",
     "FieldProblem",
     "HistoryEntry",
+    "Misunderstood",
     "NotConfigured",
     "NotFound",
     "Refused",
@@ -68,5 +71,6 @@ __all__ = [
     "TaskType",
     "Taskgate",
     "Unreachable",
+    "Unsendable",
     "WaitTimeout",
 ]

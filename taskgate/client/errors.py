@@ -4,7 +4,9 @@
 
     ClientError
     ├── NotConfigured          no address, no key, or an address that is none
+    ├── Unsendable             the request cannot be put into JSON and HTTP; nothing was sent
     ├── Unreachable            no answer, after all tries; carries the Idempotency-Key of a submit
+    ├── Misunderstood          an answer, but not one of Taskgate's: is the address right?
     ├── ApiError               the gateway answered with a problem: `status`, `code`, `fields`
     │   ├── NotFound           404, or 410 when the task's retention is over
     │   ├── Refused            any other 4xx
@@ -38,6 +40,14 @@ class ClientError(Exception):
 
 class NotConfigured(ClientError):
     """The gateway's address or the API key is missing or malformed."""
+
+
+class Unsendable(ClientError):
+    """The request cannot be put into JSON and HTTP; nothing was sent."""
+
+
+class Misunderstood(ClientError):
+    """The answer is not one of Taskgate's."""
 
 
 class Unreachable(ClientError):

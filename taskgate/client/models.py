@@ -162,9 +162,15 @@ def result_of(body: Mapping[str, Any]) -> Result:
     return Result(tuple(_file_of(f) for f in body.get("files") or ()), body.get("output"))
 
 
-def task_type_of(body: Mapping[str, Any]) -> TaskType:
-    return TaskType(
-        str(body["name"]), str(body.get("title", "")), dict(body.get("input_schema") or {})
+def page_of(body: Mapping[str, Any]) -> tuple[tuple[Task, ...], str | None]:
+    """The tasks of one page of a list, and the cursor of the next."""
+    return tuple(map(task_of, body["tasks"])), body.get("next_cursor")
+
+
+def task_types_of(body: Mapping[str, Any]) -> tuple[TaskType, ...]:
+    return tuple(
+        TaskType(str(t["name"]), str(t.get("title", "")), dict(t.get("input_schema") or {}))
+        for t in body["task_types"]
     )
 
 

@@ -21,12 +21,13 @@ from taskgate.client.models import (
     Stats,
     Task,
     TaskType,
+    page_of,
     result_of,
     stats_of,
     task_of,
-    task_type_of,
+    task_types_of,
 )
-from taskgate.client.transport import Transport
+from taskgate.client.transport import Transport, task_path, understood
 from taskgate.client.watching import Clock, Watch
 
 PAGE: Final = 50
@@ -86,7 +87,7 @@ class Taskgate:
             headers={"Idempotency-Key": key},
         )
         replayed = response.headers.get("idempotent-replayed", "").lower() == "true"
-        task = task_of(response.json())
+        task = understood(response, task_of)
         return TaskHandle(self, task.id, idempotency_key=key, submitted=task, replayed=replayed)
 
     def run(
@@ -123,11 +124,11 @@ class Taskgate:
 
     def get(self, task_id: str) -> Task:
         """The whole task, with its history."""
-        return task_of(self._json("GET", f"/v1/tasks/{task_id}"))
+        return self._transport.ask(task_of, "GET", task_path(task_id))
 
     def status(self, task_id: str) -> Task:
         """The task now, light: state, attempt, progress and stage."""
-        return task_of(self._json("GET", f"/v1/tasks/{task_id}/status"))
+        return self._transport.ask(task_of, "GET", task_path(task_id, "/status"))
 
     def updates(self, task_id: str, timeout: float | None = None) -> Iterator[Task]:
         """The task at each look until it has ended, as often as the gateway asks for."""
@@ -135,9 +136,9 @@ class Taskgate:
 
     def result(self, task_id: str) -> Result:
         """What the task brought, with fresh URLs; `TaskEnded` when it ended without a result."""
-        path = f"/v1/tasks/{task_id}/result"
+        path = task_path(task_id, "/result")
         try:
-            return result_of(self._json("GET", path, params={"inline": "true"}))
+            return self._transport.ask(result_of, "GET", path, params={"inline": "true"})
         except Refused as refused:
             bad = self.get(task_id).bad_end() if refused.status == HTTPStatus.CONFLICT else None
             raise bad or refused from None
@@ -149,25 +150,25 @@ class Taskgate:
     def cancel(self, task_id: str, *, mode: str = "soft", reason: str = "") -> Task:
         """Ask a task to end: `soft` drops its result, `hard` stops the run."""
         body = {"mode": mode, "reason": reason}
-        return task_of(self._json("POST", f"/v1/tasks/{task_id}/cancel", body=body))
+        return self._transport.ask(task_of, "POST", task_path(task_id, "/cancel"), body=body)
 
     def list(self, page_size: int = PAGE) -> Iterator[Task]:
         """Your tasks, newest first, all pages; take as many as you need."""
         params: dict[str, str | int] = {"limit": page_size}
         while True:
-            page = self._json("GET", "/v1/tasks", params=params)
-            yield from map(task_of, page["tasks"])
-            if not page.get("next_cursor"):
+            tasks, cursor = self._transport.ask(page_of, "GET", "/v1/tasks", params=params)
+            yield from tasks
+            if not cursor:
                 return
-            params["cursor"] = page["next_cursor"]
+            params["cursor"] = cursor
 
     def stats(self) -> Stats:
         """Your books: how many tasks are where, and how long they took."""
-        return stats_of(self._json("GET", "/v1/stats"))
+        return self._transport.ask(stats_of, "GET", "/v1/stats")
 
     def task_types(self) -> tuple[TaskType, ...]:
         """The kinds of work that this gateway takes, with the JSON Schema of their input."""
-        return tuple(map(task_type_of, self._json("GET", "/v1/task-types")["task_types"]))
+        return self._transport.ask(task_types_of, "GET", "/v1/task-types")
 
     def close(self) -> None:
         """Close the connections."""
@@ -183,9 +184,6 @@ class Taskgate:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _json(self, method: str, path: str, **options: Any) -> Any:
-        return self._transport.send(method, path, **options).json()
 
 
 def _setting(given: str | None, variable: str, what: str) -> str:

@@ -6,7 +6,8 @@ import ipaddress
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import httpx
 
@@ -14,13 +15,16 @@ from taskgate.client.backoff import BUSY, LOST, Backoff, retry_after_of
 from taskgate.client.errors import (
     ApiError,
     FieldProblem,
+    Misunderstood,
     NotConfigured,
     NotFound,
     Refused,
     ServerError,
     Unreachable,
+    Unsendable,
 )
 
+T = TypeVar("T")
 TIMEOUT: Final = httpx.Timeout(connect=5.0, read=35.0, write=30.0, pool=5.0)
 """The read timeout outlasts HTTP API's own 30 s, so that its answer is seen, not a guess of ours."""
 
@@ -40,7 +44,10 @@ class Transport:
         self.base_url = checked_url(base_url)
         self._backoff, self._sleep = backoff or Backoff(), sleep
         self._http = httpx.Client(
-            headers={"Authorization": f"Bearer {api_key}", "User-Agent": "taskgate-python"},
+            headers={
+                "Authorization": f"Bearer {checked_key(api_key)}",
+                "User-Agent": "taskgate-python",
+            },
             timeout=TIMEOUT,
             transport=transport,
             trust_env=not is_loopback(self.base_url),
@@ -59,13 +66,21 @@ class Transport:
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         """The answer, 2xx, 304 or a redirect; an `ApiError` or `Unreachable` for the rest."""
-        request = self._http.build_request(
-            method, self.base_url + path, params=params, json=body, headers=headers
-        )
+        try:
+            request = self._http.build_request(
+                method, self.base_url + path, params=params, json=body, headers=headers
+            )
+        except (ValueError, TypeError) as error:
+            # NaN, half of a surrogate pair, or something that JSON does not know.
+            raise Unsendable(f"The request cannot be sent: {error}") from error
         response = self._settled(request)
         if response.status_code >= HTTPStatus.BAD_REQUEST:
             raise problem_of(response)
         return response
+
+    def ask(self, parse: Callable[[Any], T], method: str, path: str, **options: Any) -> T:
+        """The JSON of the answer, as what `parse` makes of it."""
+        return understood(self.send(method, path, **options), parse)
 
     def _settled(self, request: httpx.Request) -> httpx.Response:
         """The same request, byte for byte, until it is answered or the tries are used up."""
@@ -86,8 +101,27 @@ class Transport:
             return self._http.send(request)
         except LOST as error:
             return error
+        except httpx.LocalProtocolError:
+            # Its text may hold the key, so it is not passed on.
+            raise Unsendable("A header holds characters that HTTP does not take.") from None
         except httpx.HTTPError as error:
             raise Unreachable(f"{request.url.host}: {error}") from error
+
+
+def task_path(task_id: str, verb: str = "") -> str:
+    """The path of a task; an id from elsewhere cannot lead to another route."""
+    return f"/v1/tasks/{quote(task_id, safe='')}{verb}"
+
+
+def understood(response: httpx.Response, parse: Callable[[Any], T]) -> T:
+    """What `parse` makes of the answer; `Misunderstood` when it is not of the form expected."""
+    try:
+        return parse(response.json())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        url = f"{response.url.scheme}://{response.url.netloc.decode()}"
+        raise Misunderstood(
+            f"{url} answered {response.status_code} with something that is not Taskgate's."
+        ) from error
 
 
 def checked_url(url: str) -> str:
@@ -99,6 +133,13 @@ def checked_url(url: str) -> str:
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise NotConfigured(f"{url!r} is not an address of the form https://host/path.")
     return url.rstrip("/")
+
+
+def checked_key(key: str) -> str:
+    """The key, if a header can carry it; the error does not repeat it."""
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise NotConfigured("The API key holds characters that no key of Taskgate has.")
+    return key
 
 
 def is_loopback(url: str) -> bool:

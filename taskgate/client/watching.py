@@ -11,7 +11,7 @@ from typing import Final
 from taskgate.client.backoff import retry_after_of
 from taskgate.client.errors import ClientError, ServerError, Unreachable, WaitTimeout
 from taskgate.client.models import Task, task_of
-from taskgate.client.transport import Transport
+from taskgate.client.transport import Transport, task_path, understood
 
 PACE: Final = 2.0
 """Seconds between two looks when the gateway names none."""
@@ -68,13 +68,13 @@ class Watch:
 
     def _ask(self) -> Task:
         headers = {"If-None-Match": self._etag} if self._etag else {}
-        response = self._transport.send("GET", f"/v1/tasks/{self._id}/status", headers=headers)
+        response = self._transport.send("GET", task_path(self._id, "/status"), headers=headers)
         asked = retry_after_of(response)
         self._pace = PACE if asked is None else max(asked, FASTEST)
         if response.status_code == HTTPStatus.NOT_MODIFIED and self.task:
             return self.task
         self._etag = response.headers.get("etag", "")
-        return task_of(response.json())
+        return understood(response, task_of)
 
     def _rest(self) -> None:
         spent = self._clock.now() - self._started

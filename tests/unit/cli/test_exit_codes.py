@@ -117,3 +117,30 @@ def test_130_on_ctrl_c(gateway: FakeGateway, run, monkeypatch) -> None:
 
     monkeypatch.setattr("taskgate.client.Taskgate.stats", pressed)
     assert run("stats").code == 130
+
+
+def test_5_when_the_address_is_somebody_elses(gateway: FakeGateway, run) -> None:
+    gateway.answers("GET /v1/stats", Answer(body=b"<html>"))
+    ran = run("stats")
+    assert ran.code == 5
+    assert "TASKGATE_URL" in ran.stderr
+
+
+def test_2_when_the_input_cannot_be_said_in_json(gateway: FakeGateway, run) -> None:
+    assert run("submit", "a", "-i", 'x="\\ud800"').code == 2
+    assert gateway.seen == []
+
+
+def test_ctrl_c_while_waiting_says_how_to_find_the_task_again(
+    gateway: FakeGateway, run, look, monkeypatch
+) -> None:
+    gateway.answers("POST /v1/tasks", look("queued"))
+
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("taskgate.client.TaskHandle.updates", pressed)
+    ran = run("submit", "a", "--wait")
+    assert ran.code == 130
+    assert ran.stdout.splitlines()[0] == "task_1"
+    assert "taskgate watch task_1" in ran.stderr

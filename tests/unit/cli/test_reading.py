@@ -1,9 +1,12 @@
 import hashlib
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from taskgate.cli.printing import table
 from taskgate.testing.fake_gateway import Answer, FakeGateway
 
 HISTORY = [
@@ -75,3 +78,11 @@ def test_types_show_the_fields_and_one_type_its_schema(gateway: FakeGateway, run
     assert "prompt*, seed" in run("types").stdout
     assert json.loads(run("types", "text_to_image").stdout) == schema
     assert run("types", "nonsense").code == 2
+
+
+def test_an_id_is_never_cut_however_narrow_the_terminal() -> None:
+    console = Console(width=50, file=io.StringIO())
+    rows = table("id", "type", "state")
+    rows.add_row("task_01M8MJH0PBMW1J7NFVAM79MB3C", "embed_document", "processing")
+    console.print(rows)
+    assert "task_01M8MJH0PBMW1J7NFVAM79MB3C" in console.file.getvalue()

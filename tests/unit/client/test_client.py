@@ -1,6 +1,6 @@
 import pytest
 
-from taskgate.client import NotConfigured, NotFound, Taskgate
+from taskgate.client import Misunderstood, NotConfigured, NotFound, Taskgate, Unsendable
 from taskgate.testing.fake_gateway import Answer, FakeGateway
 
 
@@ -87,3 +87,51 @@ def test_times_are_aware_and_history_is_read(gateway: FakeGateway, client: Taskg
     assert task.history[0].at is not None
     assert task.history[0].at.isoformat() == "2026-01-02T03:04:05.678000+00:00"
     assert task.history[0].before == "queued"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answer(body=b"<html>hello</html>"), Answer(body=[1]), Answer(body={"no": "id"}), Answer(301)],
+)
+def test_an_answer_of_another_server_is_told_from_one_of_the_gateway(
+    gateway: FakeGateway, client: Taskgate, answer: Answer
+) -> None:
+    gateway.answers("GET /v1/tasks/task_1", answer)
+    gateway.answers("GET /v1/tasks", answer)
+    with pytest.raises(Misunderstood, match=r"127\.0\.0\.1"):
+        client.get("task_1")
+    with pytest.raises(Misunderstood):
+        list(client.list())
+
+
+@pytest.mark.parametrize("value", [float("nan"), "\ud800", object(), {1, 2}])
+def test_what_json_cannot_say_is_refused_before_anything_is_sent(
+    gateway: FakeGateway, client: Taskgate, value: object
+) -> None:
+    with pytest.raises(Unsendable):
+        client.submit("a", {"x": value})
+    assert gateway.seen == []
+
+
+@pytest.mark.parametrize("key", ["tg_ key", "tg_key\n", "tg_ké"])
+def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(NotConfigured) as refused:
+        Taskgate("http://127.0.0.1:1", key)
+    assert key.strip() not in str(refused.value)
+
+
+def test_an_idempotency_key_that_no_header_can_carry_is_refused_before_anything_is_sent(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    for key in ("a\nb", "clé"):
+        with pytest.raises(Unsendable):
+            client.submit("a", {}, idempotency_key=key)
+    assert gateway.seen == []
+
+
+def test_an_id_from_elsewhere_cannot_lead_to_another_route(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    with pytest.raises(NotFound):
+        client.get("../stats?x=")
+    assert gateway.seen[0].route == "GET /v1/tasks/..%2Fstats%3Fx%3D"
