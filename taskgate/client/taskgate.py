@@ -12,21 +12,12 @@ from typing import Any, Final, Self
 
 import httpx
 
+from taskgate.client.answers import page_of, result_of, stats_of, task_of, task_types_of
 from taskgate.client.backoff import Backoff
 from taskgate.client.downloading import download
 from taskgate.client.errors import NotConfigured, Refused
 from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
-from taskgate.client.models import (
-    Result,
-    Stats,
-    Task,
-    TaskType,
-    page_of,
-    result_of,
-    stats_of,
-    task_of,
-    task_types_of,
-)
+from taskgate.client.models import Result, Stats, Task, TaskType
 from taskgate.client.transport import Transport, task_path, understood
 from taskgate.client.watching import Clock, Watch
 

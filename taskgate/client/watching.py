@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+from taskgate.client.answers import task_of
 from taskgate.client.backoff import retry_after_of
 from taskgate.client.errors import ClientError, ServerError, Unreachable, WaitTimeout
-from taskgate.client.models import Task, task_of
+from taskgate.client.models import Task
 from taskgate.client.transport import Transport, task_path, understood
 
 PACE: Final = 2.0

@@ -5,7 +5,7 @@ import re
 from rich.console import Console
 
 from taskgate.cli.live import Screen
-from taskgate.client.models import task_of
+from taskgate.client.answers import task_of
 from taskgate.testing.fake_gateway import Answer, FakeGateway
 
 TASK = "GET /v1/tasks/task_1"

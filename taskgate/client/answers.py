@@ -1,0 +1,116 @@
+"""From the gateway's JSON to the client's types.
+
+A newer gateway may say more than this client knows: unknown fields are left out, so that an old
+client goes on working. What is missing though it must be there raises `KeyError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from taskgate.client.models import (
+    HistoryEntry,
+    Result,
+    ResultFile,
+    Stats,
+    Task,
+    TaskError,
+    TaskType,
+)
+
+
+def task_of(body: Mapping[str, Any]) -> Task:
+    """A task from the gateway's JSON, whole or light."""
+    return Task(
+        id=str(body["id"]),
+        type=str(body.get("type", "")),
+        state=str(body.get("state", "")),
+        attempt=int(body.get("attempt") or 0),
+        progress=float(body.get("progress") or 0.0),
+        stage=str(body.get("stage") or ""),
+        created_at=time_of(body.get("created_at")),
+        started_at=time_of(body.get("started_at")),
+        ended_at=time_of(body.get("ended_at")),
+        error=_error_of(body.get("error")),
+        history=tuple(_entry_of(e) for e in body.get("history") or ()),
+        result=result_of(body["result"]) if body.get("result") else None,
+        metadata=dict(body.get("metadata") or {}),
+        raw=body,
+    )
+
+
+def result_of(body: Mapping[str, Any]) -> Result:
+    """A result from its manifest."""
+    return Result(tuple(_file_of(f) for f in body.get("files") or ()), body.get("output"))
+
+
+def page_of(body: Mapping[str, Any]) -> tuple[tuple[Task, ...], str | None]:
+    """The tasks of one page of a list, and the cursor of the next."""
+    return tuple(map(task_of, body["tasks"])), body.get("next_cursor")
+
+
+def task_types_of(body: Mapping[str, Any]) -> tuple[TaskType, ...]:
+    return tuple(
+        TaskType(str(t["name"]), str(t.get("title", "")), dict(t.get("input_schema") or {}))
+        for t in body["task_types"]
+    )
+
+
+def stats_of(body: Mapping[str, Any]) -> Stats:
+    def count(name: str) -> int:
+        return int(body.get(name) or 0)
+
+    return Stats(
+        active=count("active"),
+        submitted=count("submitted"),
+        succeeded=count("succeeded"),
+        failed=count("failed"),
+        timed_out=count("timed_out"),
+        canceled=count("canceled"),
+        mean_wait_seconds=body.get("mean_wait_seconds"),
+        mean_run_seconds=body.get("mean_run_seconds"),
+    )
+
+
+def time_of(text: object) -> datetime | None:
+    """An RFC 3339 time; None for what is not one, since no display is worth a crash."""
+    try:
+        return datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _entry_of(body: Mapping[str, Any]) -> HistoryEntry:
+    return HistoryEntry(
+        at=time_of(body.get("at")),
+        verb=str(body.get("verb", "")),
+        before=body.get("from"),
+        to=str(body.get("to", "")),
+        attempt=int(body.get("attempt") or 0),
+        actor=str(body.get("actor", "")),
+        reason=str(body.get("reason") or ""),
+        folded=int(body.get("folded") or 0),
+    )
+
+
+def _error_of(body: Mapping[str, Any] | None) -> TaskError | None:
+    if not body:
+        return None
+    return TaskError(
+        code=str(body.get("code", "")),
+        message=str(body.get("message", "")),
+        error_class=str(body.get("class", "")),
+        retryable=bool(body.get("retryable")),
+    )
+
+
+def _file_of(body: Mapping[str, Any]) -> ResultFile:
+    return ResultFile(
+        name=str(body["name"]),
+        size=int(body.get("size") or 0),
+        sha256=str(body.get("sha256", "")),
+        content_type=str(body.get("content_type", "")),
+        url=str(body.get("url", "")),
+    )
