@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final, NoReturn
 
 from taskgate.errors import (
@@ -28,6 +28,8 @@ from taskgate.errors import (
 MAX_BODY_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 32
 MAX_NUMBER_CHARS: Final = 64
+_EXACT: Final = Context(prec=1200)
+"""More digits than any double has."""
 _STRUCTURE: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]|[\]}]', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -100,7 +102,7 @@ def _whole(text: str) -> int | _Inexact:
 
 
 def _real(text: str) -> float | _Inexact:
-    """The double, if it prints back as the digits that were sent, however many those were."""
+    """The double, if what was sent is that double correctly rounded, to however many digits."""
     value = float(text)
     if len(text) > MAX_NUMBER_CHARS or not math.isfinite(value):
         return _Inexact()
@@ -108,8 +110,9 @@ def _real(text: str) -> float | _Inexact:
         mantissa = text.lower().partition("e")[0]
         return _Inexact() if re.search("[1-9]", mantissa) else value
     given = Decimal(text)
-    digits = len(given.as_tuple().digits)
-    return value if Decimal(f"{value:.{digits - 1}e}") == given else _Inexact()
+    unit = Decimal(1).scaleb(int(given.as_tuple().exponent), _EXACT)
+    off = _EXACT.abs(_EXACT.subtract(Decimal(value), given))
+    return value if _EXACT.add(off, off) <= unit else _Inexact()
 
 
 def _not_json(word: str) -> NoReturn:
