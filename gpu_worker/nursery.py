@@ -38,21 +38,22 @@ class Nursery:
 
         Raises `Unfit`. A child that died, or was killed, makes the host prove its fitness again.
         """
-        if self._child is None or not self._child.alive or self._died_idle(self._child):
+        if self._child is None or not self._child.alive or self.died_idle(self._child):
             self._child = self._raise_one()
         return self._child
 
-    def close(self) -> None:
-        """No child is left."""
-        if self._child is not None and self._child.alive:
-            self._child.kill()
-
-    def _died_idle(self, child: Child) -> bool:
+    def died_idle(self, child: Child) -> bool:
+        """Whether the child died while it had nothing to do."""
         while (word := child.receive(0)) is not None:
             if isinstance(word, Death):
                 event("child_died", cause=word.cause, idle="yes")
                 return True
         return False
+
+    def close(self) -> None:
+        """No child is left."""
+        if self._child is not None and self._child.alive:
+            self._child.kill()
 
     def _raise_one(self) -> Child | None:
         if problem := first_problem(self._checks):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import itertools
-import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 _PREFIX: Final = "taskgate-worker-"
+_LOCK: Final = "lock"
 
 
 class Scratch:
@@ -17,7 +19,11 @@ class Scratch:
 
     def __init__(self, parent: Path) -> None:
         _clear_orphans(parent)
-        self._base = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+        self._base = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        # Held as long as this process lives. A process id would not do: workers in several
+        # containers may share the folder, and each of them may be process 1.
+        self._lock = (self._base / _LOCK).open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._numbers = itertools.count(1)
 
     def folder(self, kind: str) -> Path:
@@ -29,6 +35,7 @@ class Scratch:
     def close(self) -> None:
         """Remove all of it."""
         remove(self._base)
+        self._lock.close()
 
 
 def remove(folder: Path) -> None:
@@ -38,17 +45,12 @@ def remove(folder: Path) -> None:
 
 def _clear_orphans(parent: Path) -> None:
     """A worker that was killed could not remove its files; they may be gigabytes."""
-    for left in parent.glob(f"{_PREFIX}*-*"):
-        pid = left.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdigit() and not _alive(int(pid)):
-            remove(left)
+    for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
+        with contextlib.suppress(OSError), lock.open("r+") as file:
+            _remove_if_free(file, lock.parent)
 
 
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _remove_if_free(lock: TextIO, folder: Path) -> None:
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove(folder)

@@ -40,7 +40,7 @@ class WorkerSettings:
             watch=_whole(environ, "TASKGATE_WATCH", 1, least=1, most=20),
             preload=_flag(environ, "TASKGATE_PRELOAD", "1"),
             require_gpu=_flag(environ, "TASKGATE_REQUIRE_GPU", "0"),
-            scratch=Path(environ.get("TASKGATE_SCRATCH") or tempfile.gettempdir()),
+            scratch=_folder(environ.get("TASKGATE_SCRATCH") or tempfile.gettempdir()),
         )
 
 
@@ -48,6 +48,12 @@ def _pool(value: str) -> str:
     if not value:
         raise BadSetting("TASKGATE_POOL", value, "the name of a pool in the catalog")
     return value
+
+
+def _folder(value: str) -> Path:
+    if not Path(value).is_dir():
+        raise BadSetting("TASKGATE_SCRATCH", value, "a folder that exists")
+    return Path(value)
 
 
 def _whole(

@@ -85,8 +85,7 @@ class Supervisor:
         try:
             self._require_fitting_lanes()
             while not self._stop.asked:
-                if child := nursery.child():
-                    self._turn(child, scratch)
+                self._turn(nursery, scratch)
         except Unfit as unfit:
             event("unfit", why=str(unfit))
             return EXIT_UNFIT
@@ -97,15 +96,18 @@ class Supervisor:
         if problem := lanes_fit_lease(self._place.ports.lanes, names, lease):
             raise Unfit(problem)
 
-    def _turn(self, child: Child, scratch: Scratch) -> None:
+    def _turn(self, nursery: Nursery, scratch: Scratch) -> None:
+        child = nursery.child()
+        if child is None:
+            return
         with self._watchdog.expecting("poll"):
             delivery = self._poller.next()
         if delivery is None:
             return
-        if self._stop.asked:
+        if self._stop.asked or nursery.died_idle(child):
+            # Nobody has claimed it: no attempt is spent.
             self._poller.put_back(delivery)
-            return
-        if held := self._claimed(delivery):
+        elif held := self._claimed(delivery):
             self._attend(held, child, scratch)
 
     def _claimed(self, delivery: Delivery) -> Held | None:

@@ -75,6 +75,15 @@ def test_after_an_out_of_memory_error_the_next_task_gets_a_fresh_child(world: Wo
     assert world.output(after)["pid"] != world.output(before)["pid"]
 
 
+def test_a_child_that_dies_while_idle_costs_no_task_an_attempt(world: WorkerWorld) -> None:
+    world.start(watch=1)
+    until(lambda: bool(world.events.named("child_ready")))
+    os.kill(world.events.named("child_ready")[0]["pid"], 9)
+    task = world.wait_ended(world.submit("echo", priority="low"))
+    assert (task.state, task.attempt) == (State.SUCCEEDED, 1)
+    assert len(world.events.named("child_died")) == 1
+
+
 def test_an_enormous_error_text_is_cut_and_stored(world: WorkerWorld) -> None:
     task_id = world.submit("huge_traceback")
     world.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,10 +45,10 @@ def test_the_settings_have_defaults_and_one_variable_each() -> None:
     assert WorkerSettings.read({"TASKGATE_POOL": "gpu"}) == WorkerSettings(pool="gpu")
     given = {
         "TASKGATE_POOL": "gpu", "TASKGATE_DRAIN": "30", "TASKGATE_WATCH": "5",
-        "TASKGATE_PRELOAD": "0", "TASKGATE_REQUIRE_GPU": "1", "TASKGATE_SCRATCH": "/big",
+        "TASKGATE_PRELOAD": "0", "TASKGATE_REQUIRE_GPU": "1", "TASKGATE_SCRATCH": "/",
     }  # fmt: skip
     assert WorkerSettings.read(given) == WorkerSettings(
-        pool="gpu", drain=30, watch=5, preload=False, require_gpu=True, scratch=Path("/big")
+        pool="gpu", drain=30, watch=5, preload=False, require_gpu=True, scratch=Path("/")
     )
 
 
@@ -61,6 +62,7 @@ def test_the_settings_have_defaults_and_one_variable_each() -> None:
         ("TASKGATE_WATCH", "soon"),
         ("TASKGATE_PRELOAD", "yes"),
         ("TASKGATE_REQUIRE_GPU", "true"),
+        ("TASKGATE_SCRATCH", "/no/such/folder"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_bound(name: str, value: str) -> None:
@@ -155,19 +157,28 @@ def test_a_scratch_folder_is_private_and_gone_when_closed(tmp_path: Path) -> Non
 
 
 def test_only_the_folders_of_dead_workers_are_cleared(tmp_path: Path) -> None:
-    mine = Scratch(tmp_path)
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    left = tmp_path / f"taskgate-worker-{dead.pid}-abc"
-    other = tmp_path / "somebody-elses"
-    left.mkdir()
-    other.mkdir()
+    living = Scratch(tmp_path)
+    dead, other = tmp_path / "taskgate-worker-dead", tmp_path / "somebody-elses"
+    for left in (dead, other):
+        left.mkdir()
+        (left / "lock").touch()
     again = Scratch(tmp_path)
-    assert not left.exists()
+    assert not dead.exists()
     assert other.exists()
-    assert len(list(tmp_path.glob(f"taskgate-worker-{os.getpid()}-*"))) == 2
-    mine.close()
+    assert len(list(tmp_path.glob("taskgate-worker-*"))) == 2
+    living.close()
     again.close()
+
+
+def test_every_variable_of_the_worker_is_documented() -> None:
+    root = Path(__file__).parents[3]
+    read = {
+        name
+        for source in (root / "gpu_worker").rglob("*.py")
+        for name in re.findall(r"TASKGATE_[A-Z_]+[A-Z]", source.read_text())
+    }
+    page = (root / "docs" / "explanation" / "worker.md").read_text()
+    assert {name for name in read if name not in page} <= {"TASKGATE_LANES"}
 
 
 def test_every_log_line_is_one_json_object() -> None:
