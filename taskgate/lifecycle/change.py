@@ -145,7 +145,7 @@ def rearmed(task: Task, stamp: Stamp, look_at: int | None = None, **sets: Any) -
     the write that follows a send is not mistaken for a lost one.
     """
     due_at = clock.due(replace(task, **sets)) if look_at is None else look_at
-    sets["due_at"] = max(due_at or 0, stamp.at + SETTLING_MS)
+    sets["due_at"] = min(max(due_at or 0, stamp.at + SETTLING_MS), task.deadline_at)
     return _change(task, None, read(task), stamp, sets)
 
 

@@ -305,7 +305,8 @@ class StoreConformance:
         held = world.claim(world.new(State.QUEUED))
         world.ports.pulses.beat(_beat(held, world.ports.now(), 0.9))
         pulse = world.ports.pulses.beat(_beat(replace(held, attempt=2), world.ports.now(), 0.1))
-        assert (pulse.attempt, pulse.progress) == (2, pytest.approx(0.1))
+        assert pulse.attempt == 2
+        assert pulse.progress == pytest.approx(0.1)
 
     def test_the_beat_of_an_older_attempt_is_refused(self, world: World) -> None:
         held = world.claim(world.new(State.QUEUED))
@@ -329,7 +330,8 @@ class StoreConformance:
     def _due(self, world: World, until: int, limit: int = 50) -> list[Any]:
         found: list[Any] = []
         for shard in range(world.clock_shards):
-            start, rows = None, []
+            start: str | None = None
+            rows: list[Any] = []
             while True:
                 page = world.ports.tasks.due(shard, until, limit, start)
                 rows += page.rows

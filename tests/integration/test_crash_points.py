@@ -1,0 +1,250 @@
+"""The whole life of a task, with a fault at every single AWS call in turn.
+
+The calls are counted in a life without faults, so a new call is covered without being named.
+`make crash-points` prints the number of points.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from taskgate.aws import clients
+from taskgate.aws.bucket import S3Results
+from taskgate.aws.lanes import SqsLanes
+from taskgate.aws.pulses import DynamoPulses
+from taskgate.aws.tasks import DynamoTasks
+from taskgate.catalog import CATALOG
+from taskgate.errors import LeaseLost, Refused, Unavailable
+from taskgate.gateway import steering, submitting, sweeping
+from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode
+from taskgate.lifecycle.states import State
+from taskgate.ports import Message, Ports
+from taskgate.principal import SCOPES, Principal
+from taskgate.settings import Environment
+from taskgate.task import CancelMode, Owner, Task
+from taskgate.testing.clock import VirtualClock
+from taskgate.testing.faults import Crash, Fault, Wire
+
+_LIVES = itertools.count(1)
+MOST_ROUNDS = 60
+BROKEN = Failure(ErrorCode.MODEL_ERROR, "no", ErrorClass.TRANSIENT)
+
+
+@dataclass
+class Life:
+    """One user, one task, one worker after another, and the sweep each minute."""
+
+    ports: Ports
+    observer: Ports
+    """Sees what is on record; its own calls never fail."""
+    clock: VirtualClock
+    environment: Environment
+    folder: Path
+    kind: str
+
+    def __post_init__(self) -> None:
+        self.owner = Owner("acme", f"life{next(_LIVES)}")
+        self.who = Principal(self.owner, SCOPES, 100, "key")
+        self.task_id = ""
+        self.effective = 0
+        self.canceled = False
+
+    def live(self) -> Task:
+        """From submit to the end; fails when it does not end."""
+        self._submit()
+        for number in range(MOST_ROUNDS):
+            self._surviving(lambda n=number: self._work(f"w{n}"))
+            if self.kind == "cancel" and not self.canceled:
+                self._surviving(self._cancel)
+            self.clock.advance(61)
+            self._surviving(self._sweep)
+            task = self._read()
+            if task is not None and task.state.ended:
+                return task
+        raise AssertionError(f"the task did not end: {self._read()}")
+
+    def _submit(self) -> None:
+        """The client tries with the same key until it has an answer."""
+        request = SubmitRequest(
+            type="embed_document", input={"text": "x"}, idempotency_key=str(self.owner)
+        )
+        for _ in range(4):
+            try:
+                made = submitting.submit(self.ports, CATALOG, self.environment, self.who, request)
+            except (Unavailable, Crash):
+                continue
+            self.task_id = made.task.id
+            return
+        raise AssertionError("no answer in four tries")
+
+    def _work(self, name: str) -> None:
+        worker = WorkerGateway(self.ports, CATALOG, self.environment, name, draw=lambda: 0.0)
+        for lane in self.environment.lanes:
+            if not lane.startswith("cpu-normal"):
+                continue
+            for delivery in self.ports.lanes.receive(lane, most=10):
+                held = worker.claim(delivery)
+                if isinstance(held, Held):
+                    self._run(worker, held)
+
+    def _run(self, worker: WorkerGateway, held: Held) -> None:
+        signal = worker.beat(held, 0.5, "embed")
+        if signal is not None:
+            self._ended(lambda: worker.stopped(held))
+        elif self.kind == "cancel" and not self.canceled:
+            self._cancel()
+            self._run(worker, held)
+        elif self.kind == "retry" and held.task.budgets.retries.spent == 0:
+            self._ended(lambda: worker.fail(held, BROKEN))
+        elif self.kind == "drain" and held.task.budgets.interruptions.spent == 0:
+            self._ended(lambda: worker.hand_back(held, "half"))
+        else:
+            path = self.folder / "out.txt"
+            path.write_text(f"attempt {held.task.attempt}")
+            self._ended(
+                lambda: worker.succeed(held, [Produced("o", str(path), "text/plain")], "{}")
+            )
+
+    def _ended(self, end: Callable[[], Task]) -> None:
+        """As the supervisor does: try again while the store is away, for as long as we hold it."""
+        for _ in range(3):
+            try:
+                self.effective += end().state is State.SUCCEEDED
+            except Unavailable:
+                continue
+            except Refused:
+                return
+            return
+
+    def _cancel(self) -> None:
+        if self.task_id:
+            steering.cancel(self.ports, self.who, self.task_id, CancelMode.HARD)
+            self.canceled = True
+
+    def _sweep(self) -> None:
+        sweeping.sweep_shard(self.ports, 0, self.clock() + 50_000)
+
+    def _surviving(self, act: Callable[[], None]) -> None:
+        """Whoever dies is replaced: the next one starts from what is on record."""
+        try:
+            act()
+        except (Crash, Unavailable, LeaseLost):
+            return
+
+    def _read(self) -> Task | None:
+        return self.observer.tasks.get(self.task_id)
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK's own back-off is not what is tested here."""
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda _: None))
+
+
+@pytest.fixture
+def one_shard(environment: Environment) -> Environment:
+    return replace(environment, clock_shards=1)
+
+
+@pytest.fixture
+def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable[[], Ports]]:
+    opened: list[object] = []
+
+    def make() -> Ports:
+        dynamodb, sqs, s3 = clients.dynamodb(), clients.sqs(), clients.s3()
+        opened.extend((dynamodb, sqs, s3))
+        return Ports(
+            tasks=DynamoTasks(
+                dynamodb,
+                tasks=one_shard.tasks_table,
+                ephemeral=one_shard.ephemeral_table,
+                clock_shards=1,
+                now=clock,
+            ),
+            pulses=DynamoPulses(dynamodb, table=one_shard.ephemeral_table, now=clock),
+            lanes=SqsLanes(sqs, one_shard.lanes),
+            results=S3Results(s3, one_shard.results_bucket),
+            now=clock,
+        )
+
+    yield make
+    for client in opened:
+        client.close()  # type: ignore[attr-defined]
+
+
+KINDS = ("success", "retry", "drain", "cancel")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fault", list(Fault))
+def test_a_fault_at_any_call_never_loses_or_doubles_a_task(
+    fault: Fault,
+    kind: str,
+    make_ports: Callable[[], Ports],
+    one_shard: Environment,
+    clock: VirtualClock,
+    tmp_path: Path,
+) -> None:
+    points, ports, observer = 0, make_ports(), make_ports()
+    wire = Wire()
+    wire.tap(ports)
+    for at in itertools.count():
+        if fault is Fault.CONFLICT and at < len(wire.calls) and not _meets(wire.calls, at):
+            continue
+        wire.arm(at, fault)
+        life = Life(ports, observer, clock, one_shard, tmp_path, kind)
+        try:
+            task = life.live()
+            where = f"{fault} at call {at} ({wire.calls[at] if at < len(wire.calls) else '-'})"
+            _accounted(observer, life, task, where)
+        finally:
+            _drain(observer)
+        if at >= len(wire.calls):
+            break
+        points += wire.fired
+    print(f"crash points, {kind}, {fault}: {points} points, all green")  # noqa: T201
+    assert points > (1 if fault is Fault.CONFLICT else 10)
+
+
+def _meets(calls: list[str], at: int) -> bool:
+    """Only a transaction meets others: skip the rest, once a life has shown what the calls are."""
+    return calls[at] == "TransactWriteItems"
+
+
+def _accounted(ports: Ports, life: Life, task: Task, where: str) -> None:
+    books = ports.tasks.ledger(life.owner)
+    assert (books.submitted, books.active, books.ended) == (1, frozenset(), 1), where
+    assert task.due_at is None, where
+    assert life.effective <= 1, where
+    if life.kind != "cancel":
+        assert task.state is State.SUCCEEDED, f"{where}: {task}"
+        (file,) = task.result
+        key = f"r/acme/{task.id}/{task.attempt}/o"
+        assert file.key == key, where
+        assert ports.results.read(key, 100) == f"attempt {task.attempt}".encode(), where
+    else:
+        assert task.state in {State.CANCELED, State.SUCCEEDED}, where
+    steps = [e.verb for e in task.history]
+    assert steps[0] == "submit", where
+    assert steps.count("succeed") + steps.count("stopped") + steps.count("cancel") >= 1, where
+
+
+def _drain(ports: Ports) -> None:
+    """What is left in the lane belongs to no later life."""
+    while found := ports.lanes.receive("cpu-normal", most=10):
+        for delivery in found:
+            assert isinstance(delivery.message, Message)
+            ports.lanes.delete(delivery)

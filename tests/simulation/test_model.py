@@ -1,0 +1,90 @@
+"""Every interleaving of a small world keeps the promise. `make model` prints the figures."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+
+import pytest
+
+from taskgate.lifecycle.states import State
+from tests.simulation.model import LEASE, TICK, Broken, Worker, World, steps, sweep_whole, tick
+
+LONGEST = 40
+"""Ticks within which any task must have ended once only the sweep moves."""
+
+
+def check(w: World, before: World | None) -> None:
+    """The invariants of one state, and of the step that led to it."""
+    task = w.task
+    if task is None:
+        return
+    submitted, active, ended = w.books
+    if submitted != active + ended or active != (not task.state.ended):
+        raise Broken(f"the ledger does not add up: {w.books} {task.state}")
+    if w.results > 1 or (w.results == 1) != (task.state is State.SUCCEEDED):
+        raise Broken(f"{w.results} results count, and the task is {task.state}")
+    if task.state.ended:
+        if task.due_at is not None:
+            raise Broken("a settled task has a clock")
+    elif task.due_at is None or task.due_at > task.deadline_at + LEASE * TICK:
+        raise Broken(f"an unfinished task has no clock in time: {task.state} {task.due_at}")
+    if before is not None and before.task is not None and before.task.state.ended:
+        assert task.state is before.task.state, "an ended state was left"
+
+
+def ends(w: World) -> bool:
+    """Whether the sweep alone brings the task to its end, all workers and messages gone."""
+    w = World(record=w.record, pulse=w.pulse, books=w.books, api="done", canceler="done", deaths=0)
+    for _ in range(LONGEST):
+        if w.task is None or w.task.state.ended:
+            return True
+        w = tick(sweep_whole(w))
+    return False
+
+
+def walk(start: World) -> tuple[int, int]:
+    """Visit every reachable state; returns how many states and steps there are."""
+    seen, queue, taken = {start}, deque([start]), 0
+    ending: dict[object, bool] = {}
+    while queue:
+        w = queue.popleft()
+        for name, stepped in steps(w):
+            taken += 1
+            after = stepped.canonical()
+            if after in seen:
+                continue
+            check(after, w)
+            left = (after.record, after.pulse)
+            if left not in ending and not ending.setdefault(left, ends(after)):
+                raise Broken(f"after {name!r} the sweep alone does not end it: {after}")
+            seen.add(after)
+            queue.append(after)
+    return len(seen), taken
+
+
+ONE = (Worker(),)
+OFF = "done"
+WORLDS = {
+    "two workers": World(canceler=OFF),
+    "one worker, a cancel": World(workers=ONE),
+    "one worker, a retry, a drain": World(workers=ONE, canceler=OFF, budgets=(1, 1, 1)),
+}
+"""Walked in every test run."""
+MORE_WORLDS = {
+    "two workers, a message shown again": World(canceler=OFF, copies=1),
+    "two workers, a death at any step": World(canceler=OFF, deaths=1),
+    "two workers, a cancel": World(),
+    "one worker, a cancel, a death at any step": World(workers=ONE, deaths=1),
+    "one worker, a cancel, a message shown again": World(workers=ONE, copies=1),
+}
+"""Minutes each: walked by `make model`."""
+
+
+@pytest.mark.parametrize("name", [*WORLDS, *MORE_WORLDS])
+def test_every_interleaving_keeps_the_promise(name: str) -> None:
+    if name in MORE_WORLDS and not os.environ.get("TASKGATE_WHOLE_MODEL"):
+        pytest.skip("walked by `make model`")
+    states, taken = walk({**WORLDS, **MORE_WORLDS}[name])
+    print(f"model, {name}: {states} states, {taken} steps, 6 invariants held")  # noqa: T201
+    assert states > 1_000
