@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,7 +58,7 @@ def _keep(gateway: Gateway) -> None:
 
 
 def _welcome(gateway: Gateway, seconds: float) -> str:
-    note = gateway.note
+    note, taskgate = gateway.note, _command()
     lines = (
         f"Up in {seconds:.1f} s. Ctrl-C ends all of it.",
         "",
@@ -67,8 +70,15 @@ def _welcome(gateway: Gateway, seconds: float) -> str:
         "",
         "In another terminal, in this folder:",
         "",
-        "  taskgate submit embed_document --file examples/handbook.pdf --wait",
-        '  taskgate submit text_to_image -i "prompt=a red lighthouse" -i step_ms=300 --wait',
-        "  taskgate list",
+        f"  {taskgate} submit embed_document --file examples/handbook.pdf --wait",
+        f'  {taskgate} submit text_to_image -i "prompt=a red lighthouse" -i step_ms=300 --wait',
+        f"  {taskgate} list",
     )
     return "\n".join(lines)
+
+
+def _command() -> str:
+    """How this command is called from here: `make dev` does not put it on the path."""
+    if shutil.which("taskgate"):
+        return "taskgate"
+    return min(sys.argv[0], os.path.relpath(sys.argv[0]), key=len)

@@ -48,8 +48,9 @@ class Gateway:
 @contextmanager
 def local_gateway(*, persist: bool, say: Callable[[str], None]) -> Iterator[Gateway]:
     """Bring it up, with one worker a pool; all of it ends with the block."""
-    # A terminal that is closed must end the stack in order, like Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Started by a script with `&`, or stopped by another program: it ends in order all the same.
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.default_int_handler)
     with _stack(persist=persist, say=say) as stack:
         note = LocalNote(stack.api_url, _issue_key(stack), stack.endpoint_url)
         yield Gateway(note, stack, {pool: stack.start_worker(pool) for pool in _pools()})

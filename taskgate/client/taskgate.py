@@ -41,8 +41,8 @@ class Taskgate:
     ) -> None:
         self._clock = clock or Clock()
         self._transport = Transport(
-            _setting(base_url, "TASKGATE_URL", "the gateway's address"),
-            _setting(api_key, "TASKGATE_API_KEY", "an API key"),
+            _setting(base_url, "TASKGATE_URL", "The gateway's address"),
+            _setting(api_key, "TASKGATE_API_KEY", "The API key"),
             backoff=backoff,
             sleep=self._clock.sleep,
             transport=transport,
@@ -180,5 +180,5 @@ class Taskgate:
 def _setting(given: str | None, variable: str, what: str) -> str:
     value = given or os.environ.get(variable, "")
     if not value:
-        raise NotConfigured(f"No {what}: pass it, or set {variable}.")
+        raise NotConfigured(f"{what} is missing: pass it, or set {variable}.")
     return value

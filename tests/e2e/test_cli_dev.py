@@ -104,10 +104,22 @@ def test_a_document_is_embedded_and_its_files_are_saved(cli: Cli, desk: Path) ->
     assert all((desk / path).stat().st_size for path in saved)
 
 
-def test_the_same_key_finds_the_task_again_after_the_waiting_client_was_killed(cli: Cli) -> None:
-    submit = ("submit", "text_to_image", "-i", "prompt=x", "--idempotency-key", "order-7", "--json")
-    first, second = cli(*submit), cli(*submit)
-    assert json.loads(first.stdout)["id"] == json.loads(second.stdout)["id"]
+def test_the_same_key_finds_the_task_again_after_the_waiting_client_was_killed(
+    cli: Cli, desk: Path
+) -> None:
+    sample = [sys.executable, str(ROOT / "examples" / "keep_the_id.py"), "order-7"]
+    note = json.loads((desk / ".taskgate/local.json").read_text())
+    variables = {"TASKGATE_URL": note["url"], "TASKGATE_API_KEY": note["api_key"]}
+    settings: dict[str, Any] = {"env": environment() | variables, "cwd": desk, "text": True}
+    with subprocess.Popen(sample, stdout=subprocess.PIPE, **settings) as waiting:
+        assert waiting.stdout is not None
+        task_id = waiting.stdout.readline().strip()
+        waiting.kill()
+    again = subprocess.run(sample, capture_output=True, timeout=60, check=True, **settings)
+    assert again.stdout.splitlines()[0] == task_id
+    assert (desk / "order-7" / "image.png").exists()
+    task = json.loads(cli("get", task_id, "--json").stdout)
+    assert (task["state"], task["attempt"]) == ("succeeded", 1)
 
 
 def test_a_running_task_is_canceled_and_the_watcher_says_so_by_its_exit_code(cli: Cli) -> None:

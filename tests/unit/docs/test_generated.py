@@ -53,3 +53,11 @@ def test_every_link_between_pages_leads_somewhere() -> None:
         if not (page.parent / link).exists()
     ]
     assert broken == []
+
+
+def test_every_decision_stands_in_the_index() -> None:
+    folder = ROOT / "docs/decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    records = [path.name for path in folder.glob("[0-9]*.md")]
+    assert records
+    assert [name for name in sorted(records) if f"({name})" not in index] == []
