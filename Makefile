@@ -4,6 +4,8 @@
 
 PYTHON ?= python3
 STAGE ?= prod
+# What CDK asks about before a deploy: broadening rights, any-change or never (in a pipeline).
+APPROVAL ?= broadening
 VENV := .venv/bin
 READY := .venv/.ready
 
@@ -39,7 +41,7 @@ synth: $(READY) ## Make the templates of STAGE (default prod), count their resou
 
 deploy: $(READY) ## Deploy STAGE=dev|staging|prod to the AWS account of your credentials
 	@test "$(origin STAGE)" = "command line" || { echo "Name the stage: make deploy STAGE=dev"; exit 2; }
-	$(VENV)/python -m cdk_app.cli deploy '**' --context stage=$(STAGE) --output build/cdk.out/$(STAGE)
+	$(VENV)/python -m cdk_app.cli deploy '**' --context stage=$(STAGE) --output build/cdk.out/$(STAGE) --require-approval $(APPROVAL)
 
 clean: ## Remove all that these commands made
 	rm -rf .venv build node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -47,6 +49,7 @@ clean: ## Remove all that these commands made
 
 # uv comes from PyPI into the environment that it then fills from the lock.
 $(READY): uv.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, for example: make PYTHON=python3.12 demo")'
 	@test -x $(VENV)/python || $(PYTHON) -m venv .venv
 	@test -x $(VENV)/uv || $(VENV)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
 	@$(VENV)/uv sync --frozen --quiet

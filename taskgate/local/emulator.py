@@ -76,9 +76,13 @@ class Emulator:
             child = Child(
                 "ministack", variables=self._variables(port), log=self._folder / "emulator.log"
             )
-            if _is_healthy(child, port):
-                self._remember(port)
-                return child, port
+            try:
+                if _is_healthy(child, port):
+                    self._port_file.write_text(str(port))
+                    return child, port
+            except BaseException:
+                child.stop()
+                raise
             child.stop()
         raise EmulatorError(f"The AWS emulator did not start:\n{child.last_lines()}")
 
@@ -115,9 +119,6 @@ class Emulator:
         with socket.socket() as probe:
             probe.bind((HOST, 0))
             return int(probe.getsockname()[1])
-
-    def _remember(self, port: int) -> None:
-        self._port_file.write_text(str(port))
 
 
 def _is_free(port: int) -> bool:

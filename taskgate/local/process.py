@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -45,16 +46,16 @@ class Child:
         self._process.send_signal(number)
 
     def stop(self, timeout: float = 15) -> int:
-        """Ask it to end, wait, and after the timeout kill it with all that it started."""
+        """Ask it to end and wait; then kill whatever of it, or of what it started, is left."""
         self._process.terminate()
-        try:
-            return self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout)
+        # Also after a good end: a process that was killed leaves its own children behind.
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-            return self._process.wait()
-        finally:
-            if self._process.stdin:
-                self._process.stdin.close()
+        if self._process.stdin:
+            self._process.stdin.close()
+        return self._process.wait()
 
     def last_lines(self, count: int = 20) -> str:
         """The end of its log, for an error message."""

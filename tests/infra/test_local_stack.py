@@ -11,8 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from taskgate.local import LocalStack, LocalStackError
+from taskgate.local import LocalStack, LocalStackError, assembly, cdk
 from taskgate.local.emulator import Emulator
+from taskgate.local.process import Child, plain_variables
 from taskgate.settings import stage
 
 pytestmark = pytest.mark.emulator
@@ -64,12 +65,33 @@ def test_two_stacks_can_be_up_at_once_and_share_nothing(stack):
     assert not other.folder.exists()
 
 
-def test_an_unchanged_stack_is_up_again_within_seconds(stack):
-    begin = time.monotonic()
-    with LocalStack():
-        pass
-    # About two seconds; a synth alone takes more than six.
-    assert time.monotonic() - begin < 15
+def test_an_unchanged_stack_is_deployed_again_without_a_new_synth(stack, monkeypatch):
+    monkeypatch.setattr(assembly, "fingerprint", lambda stage_name: "same" * 4)
+    made = []
+    monkeypatch.setattr(
+        assembly, "_synthesise_into", lambda folder, stage_name: made.append(folder.mkdir())
+    )
+    folder = assembly.synthesise("local")
+    try:
+        assert assembly.synthesise("local") == folder
+        assert len(made) == 1
+    finally:
+        folder.rmdir()
+
+
+def test_the_cdk_sees_the_machines_proxies_but_not_its_aws_settings(monkeypatch):
+    """A developer's profile must not decide where a local stack goes; npm needs the proxy."""
+    monkeypatch.setenv("AWS_PROFILE", "prod")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    variables = cdk._without_aws()
+    assert "AWS_PROFILE" not in variables
+    assert variables["HTTPS_PROXY"] == "http://proxy.example"
+
+
+def test_functions_and_workers_see_no_variable_of_the_shell_that_started_them(monkeypatch):
+    monkeypatch.setenv("TASKGATE_STAGE", "prod")
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    assert not {"TASKGATE_STAGE", "PYTHONPATH", "AWS_PROFILE"} & plain_variables().keys()
 
 
 def test_a_persistent_stack_keeps_its_tasks_and_its_address_over_a_restart(tmp_path):
@@ -97,6 +119,19 @@ def test_an_emulator_does_not_outlive_a_parent_that_is_killed(tmp_path):
         assert is_running(pid)
         parent.send_signal(signal.SIGKILL)
     assert ends_within(10, pid)
+
+
+def test_stopping_a_process_ends_what_it_started_even_when_it_was_killed_before(tmp_path):
+    module = "import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True); input()"
+    (tmp_path / "parent_of_one.py").write_text(module)
+    variables = plain_variables() | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{cdk.ROOT}"}
+    child = Child("parent_of_one", variables=variables, log=tmp_path / "log")
+    give_up = time.monotonic() + 10
+    while not child.last_lines() and time.monotonic() < give_up:
+        time.sleep(0.05)
+    child.signal(signal.SIGKILL)
+    child.stop()
+    assert ends_within(5, int(child.last_lines()))
 
 
 def test_an_emulator_listens_on_loopback_only_and_on_one_port(tmp_path):
