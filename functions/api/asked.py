@@ -36,11 +36,7 @@ class Asked:
     @property
     def principal(self) -> Principal:
         """Who asks; `Unauthenticated` unless the authorizer says so."""
-        authorizer = self.event["requestContext"].get("authorizer") or {}
-        context = authorizer.get("lambda") or {}
-        if refusal := context.get("refused"):
-            raise ExpiredKey if refusal == ExpiredKey.code else Unauthenticated
-        return Principal.from_context(context)
+        return authenticated(self.event)
 
     @property
     def task_id(self) -> str:
@@ -87,6 +83,20 @@ class Asked:
             return base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             raise MalformedJson("The body is not the base64 that it is said to be.") from None
+
+
+def authenticated(event: Mapping[str, Any]) -> Principal:
+    """The principal that the authorizer wrote into the event, or why there is none."""
+    context = authorizer_context(event)
+    if refusal := context.get("refused"):
+        raise ExpiredKey if refusal == ExpiredKey.code else Unauthenticated
+    return Principal.from_context(context)
+
+
+def authorizer_context(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the authorizer handed on; empty on a public route."""
+    authorizer = event["requestContext"].get("authorizer") or {}
+    return authorizer.get("lambda") or {}
 
 
 def whole_number(name: str, text: str, low: int, high: int) -> int:

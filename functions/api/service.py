@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from functions.api import pages, results, status, tasks
-from functions.api.asked import Asked
+from functions.api.asked import Asked, authenticated, authorizer_context
 from functions.api.desk import Desk
 from functions.api.problems import MethodNotAllowed, NoSuchRoute, problem_of, told
 from taskgate.errors import Problem
@@ -45,6 +45,8 @@ class Api:
 
     def __init__(self, desk: Desk, logger: Logger) -> None:
         self._desk, self._logger = desk, logger
+        self._code: str | None = None
+        """The problem that the event in hand was answered with."""
         self._resolver = APIGatewayHttpResolver()
         for route in ROUTES:
             self._serve(route, VERBS[route.method, route.path])
@@ -54,16 +56,17 @@ class Api:
         """The answer to one event; never an exception."""
         started = time.perf_counter()
         with _ONE_AT_A_TIME:
+            self._code = None
             answer = self._resolver.resolve(event, context)
-        self._log(event, answer["statusCode"], time.perf_counter() - started)
+            self._log(event, answer["statusCode"], time.perf_counter() - started)
         return answer
 
     def _serve(self, route: Route, verb: Verb) -> None:
         def served(**arguments: str) -> Response[str]:
-            asked = Asked(self._resolver.current_event.raw_event, arguments)
+            event = self._resolver.current_event.raw_event
             if not route.public:
-                asked.principal  # noqa: B018 - nobody gets further without one
-            return verb(self._desk, asked)
+                authenticated(event)  # nobody gets further without a principal
+            return verb(self._desk, Asked(event, arguments))
 
         rule = re.sub(r"{(\w+)}", r"<\1>", route.path)
         self._resolver.route(rule, method=route.method)(served)
@@ -73,20 +76,20 @@ class Api:
         if isinstance(error, NotFoundError):
             error = _unknown(context["http"]["method"], context["http"]["path"])
         problem = problem_of(error)
+        self._code = problem.code
         if problem.status >= 500:
             self._logger.error("request_broke", exc_info=error, request_id=context["requestId"])
         return told(problem, context["requestId"])
 
     def _log(self, event: Mapping[str, Any], status: int, seconds: float) -> None:
-        context = event["requestContext"]
-        caller = (context.get("authorizer") or {}).get("lambda") or {}
         self._logger.info(
             "request",
             route=event.get("routeKey"),
             status=status,
+            code=self._code,
             ms=round(seconds * 1000, 1),
-            tenant=caller.get("tenant"),
-            request_id=context["requestId"],
+            tenant=authorizer_context(event).get("tenant"),
+            request_id=event["requestContext"]["requestId"],
         )
 
 

@@ -26,6 +26,14 @@ def test_a_request_is_one_line_with_route_status_time_and_caller(
     assert isinstance(line["ms"], float)
 
 
+def test_a_refused_request_is_logged_with_its_code(api: ApiWorld, logged: StringIO) -> None:
+    api.submit({})
+    api.get("/v1/stats")
+    refused, served = [line for line in _lines(logged) if line["message"] == "request"]
+    assert (refused["status"], refused["code"]) == (422, "invalid_request")
+    assert served.get("code") is None
+
+
 def test_no_prompt_body_or_key_is_ever_logged(api: ApiWorld, logged: StringIO) -> None:
     body = {
         "type": "text_to_image",
