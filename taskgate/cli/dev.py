@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,7 +16,8 @@ import typer
 
 from taskgate.cli.exits import CommandError, Exit
 from taskgate.cli.local import Gateway, local_gateway, running_note
-from taskgate.cli.printing import aside, say
+from taskgate.cli.options import AsJson
+from taskgate.cli.printing import aside, print_json, say
 
 LOOK_EVERY: Final = 2.0
 
@@ -24,6 +26,7 @@ def dev(
     persist: Annotated[
         bool, typer.Option("--persist", help="Keep tasks and results for the next time.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Start a whole gateway on this machine; Ctrl-C ends all of it."""
     if running := running_note():
@@ -36,7 +39,7 @@ def dev(
     with _until_interrupted(), local_gateway(persist=persist, say=aside) as gateway:
         path = gateway.note.write(Path.cwd())
         try:
-            say(_welcome(gateway, time.monotonic() - began))
+            _welcome(gateway, time.monotonic() - began, as_json=as_json)
             _keep(gateway)
         finally:
             path.unlink(missing_ok=True)
@@ -57,7 +60,14 @@ def _keep(gateway: Gateway) -> None:
         gateway.revive_workers(aside)
 
 
-def _welcome(gateway: Gateway, seconds: float) -> str:
+def _welcome(gateway: Gateway, seconds: float, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(gateway.note) | {"logs": str(gateway.stack.folder)})
+    else:
+        say(_how_to_go_on(gateway, seconds))
+
+
+def _how_to_go_on(gateway: Gateway, seconds: float) -> str:
     note, taskgate = gateway.note, _command()
     lines = (
         f"Up in {seconds:.1f} s. Ctrl-C ends all of it.",
