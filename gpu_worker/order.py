@@ -27,7 +27,7 @@ def order_for(
     """The input is parsed again, since the type may have changed after the submit."""
     try:
         task_type = catalog[held.task.type]
-        task_input = task_type.input_model.model_validate_json(held.input)
+        task_input = task_type.input_model.model_validate_json(held.input or "{}")
     except UnknownTaskType:
         return _UNKNOWN_TYPE
     except ValidationError as error:

@@ -205,6 +205,14 @@ class Pulses(Protocol):
     def get(self, task_id: str) -> Pulse | None: ...
 
 
+class Rates(Protocol):
+    """Shared rates: one item each, no counter that could leak."""
+
+    def reserve(self, key: str, interval_ms: int, burst: int) -> int:
+        """Take the next slot of the rate and return when it is (epoch ms); never refuses."""
+        ...
+
+
 class Lanes(Protocol):
     """The queues, by lane name. Times are whole seconds."""
 
@@ -220,6 +228,10 @@ class Lanes(Protocol):
 
     def waiting(self, lane: str) -> int:
         """About how many messages wait in the lane."""
+        ...
+
+    def visibility(self, lane: str) -> int:
+        """The lane's real visibility timeout in seconds."""
         ...
 
 
@@ -253,6 +265,7 @@ class Ports:
 
     tasks: TaskStore
     pulses: Pulses
+    rates: Rates
     lanes: Lanes
     results: Results
     now: Now

@@ -34,6 +34,10 @@ class Principal:
         """How the principal appears in a task's history."""
         return f"user:{self.owner.user}"
 
+    def actor_for(self, owner: Owner) -> str:
+        """How the principal appears in the history of a task of `owner`."""
+        return self.actor if owner == self.owner else f"operator:{self.owner.user}"
+
     def as_context(self) -> dict[str, str]:
         """What the authorizer hands to the API: texts only, which every gateway passes on as such."""
         return {

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, cast
 
 import boto3
-from botocore.config import Config
 from botocore import exceptions
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from taskgate.errors import Unavailable

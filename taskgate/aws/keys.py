@@ -21,7 +21,12 @@ class DynamoKeys:
 
     def get_key(self, key_id: str) -> ApiKey | None:
         with available():
-            answer = self._client.get_item(TableName=self._table, Key=_key(key_id))
+            answer = self._client.get_item(
+                # A key is used right after it was issued, and a "no" is remembered.
+                TableName=self._table,
+                Key=_key(key_id),
+                ConsistentRead=True,
+            )
         item = answer.get("Item")
         if item is None:
             return None

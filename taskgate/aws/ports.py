@@ -8,6 +8,7 @@ from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
+from taskgate.aws.rates import DynamoRates
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.ports import Ports
 from taskgate.settings import Environment
@@ -30,6 +31,7 @@ def build(environment: Environment) -> Ports:
             now=now,
         ),
         pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),
+        rates=DynamoRates(dynamodb, table=environment.ephemeral_table, now=now),
         lanes=SqsLanes(clients.sqs(), environment.lanes),
         results=S3Results(clients.s3(), environment.results_bucket),
         now=now,

@@ -68,6 +68,10 @@ class Catalog:
             raise UnknownTaskType
         return self._types[name]
 
+    def find(self, name: str) -> TaskType | None:
+        """The type, or None when this deployment does not serve it (any more)."""
+        return self._types.get(name)
+
     @property
     def pools(self) -> tuple[str, ...]:
         """The pools that any type uses, in a stable order."""

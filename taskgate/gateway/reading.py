@@ -83,6 +83,13 @@ def owned(task: Task | None, principal: Principal) -> Task:
     return task
 
 
+def visible(task: Task | None, principal: Principal) -> Task:
+    """A task that the principal may act on: its own, or for an operator any."""
+    if task is not None and "admin" in principal.scopes:
+        return task
+    return owned(task, principal)
+
+
 def poll_after(task: Task, now: int) -> int:
     """Seconds until it is worth asking again: the older the task, the slower the pace."""
     age = now - task.created_at

@@ -7,7 +7,7 @@ from typing import Final
 
 from taskgate.errors import Refused, TaskNotFound, Unavailable
 from taskgate.events import swallowed, transition
-from taskgate.gateway.reading import owned
+from taskgate.gateway.reading import visible
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change
@@ -33,10 +33,12 @@ def cancel(
     def change(task: Task) -> Change | None:
         if task.state.ended or task.state is State.CANCELING:
             return None
-        made = stamp(ports.now(), principal.actor, reason)
-        return transitions.cancel(task, made, mode, ErrorCode.CANCELED_BY_USER)
+        made = stamp(ports.now(), principal.actor_for(task.owner), reason)
+        return transitions.cancel(task, made, mode, code)
 
-    task = owned(ports.tasks.get(task_id), principal)
+    task = visible(ports.tasks.get(task_id), principal)
+    mine = task.owner == principal.owner
+    code = ErrorCode.CANCELED_BY_USER if mine else ErrorCode.CANCELED_BY_OPERATOR
     task = changed(ports, task, change)
     if task.state is State.CANCELING:
         send_cancel(ports, task)

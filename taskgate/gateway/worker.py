@@ -1,4 +1,4 @@
-"""What a worker may do: claim, beat, report, and end its attempt in one of four ways."""
+"""What a worker may do: claim, beat, report, extend, and end its attempt in one of five ways."""
 
 from __future__ import annotations
 
@@ -10,38 +10,25 @@ from pathlib import Path
 from typing import Final
 
 from taskgate.catalog import Catalog
-from taskgate.errors import Refused, TaskgateError, Unavailable, UnknownTaskType
+from taskgate.errors import Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
+from taskgate.gateway.claiming import Claims, Held, Released
+from taskgate.gateway.operating import note_refusal, policy_of
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp
-from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt, RetryPolicy, decide
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt, decide
+from taskgate.lifecycle.states import HELD, State
 from taskgate.lifecycle.transitions import LONGEST_DELAY, Outcome
-from taskgate.lifecycle.verdict import ClaimStep, ClaimVerdict, judge_refusal
 from taskgate.ports import Delivery, Message, Ports, Pulse, Signal
 from taskgate.settings import Environment
 from taskgate.task import ResultFile, Task, TaskError
 
-RESEND_AFTER_RECEIVES: Final = 5
-"""A message put back this often is sent afresh: SQS's receive count must not dead-letter it."""
-MAX_HIDE: Final = 43_200
+MAX_REBUILDS: Final = 5
+SNOOZE: Final = range(1, 12 * 3600 + 1)
+"""Seconds that a runner may put its task off for."""
 
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A claimed task: this worker, and nobody else, may end this attempt."""
-
-    task: Task
-    input: str
-    delivery: Delivery
-    lease_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """The message was dealt with; there is nothing to run."""
-
-    reason: str
+__all__ = ["Failure", "Held", "Produced", "Released", "WorkerGateway"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +52,11 @@ class Failure:
 
 
 class WorkerGateway:
-    """The verbs of one worker. Safe to call from several threads; it keeps no state."""
+    """The verbs of one worker. Safe to call from several threads; it keeps no state.
+
+    Every verb that ends an attempt raises `Refused` when the attempt no longer counts (its
+    `current` tells why) and `Unavailable` when the store is away; trying the latter again is safe.
+    """
 
     def __init__(
         self,
@@ -77,20 +68,11 @@ class WorkerGateway:
     ) -> None:
         self._ports, self._catalog, self._draw = ports, catalog, draw
         self._worker, self._lease = worker, environment.lease
+        self._claims = Claims(ports, worker, environment.lease)
 
     def claim(self, delivery: Delivery) -> Held | Released:
-        """Take the task that the message names, or deal with the message: 2 calls and the receive.
-
-        Raises `Unavailable`; the message then comes back by itself.
-        """
-        message = delivery.message
-        change = transitions.claim(
-            message.task_id, message.attempt, self._stamp(), self._worker, self._lease * 1000
-        )
-        try:
-            return self._held(change, delivery)
-        except Refused as refused:
-            return self._refused(delivery, refused.current)
+        """Take the task that the message names, or deal with the message: receive + 2 calls."""
+        return self._claims.claim(delivery)
 
     def beat(self, held: Held, progress: float, stage: str) -> Signal | None:
         """Say that the attempt lives: pulse and visibility, 2 calls; returns a word for us.
@@ -120,102 +102,127 @@ class WorkerGateway:
         signal = pulse.signal
         return signal if signal and signal.attempt == held.task.attempt else None
 
+    def refresh(self, held: Held) -> Held:
+        """The hold on the task as it is now: its limits may have been extended."""
+        current = self._ports.tasks.get(held.task.id)
+        if current is None or current.attempt != held.task.attempt or current.state not in HELD:
+            raise Refused(current)
+        return held.at(current)
+
+    def extend(self, held: Held, seconds: int) -> Held:
+        """The runner needs longer: at most the type's `max_run` in all."""
+        return held.at(
+            self._apply(
+                held, lambda t: transitions.extend(t, self._stamp("by the runner"), seconds)
+            )
+        )
+
     def succeed(self, held: Held, files: Sequence[Produced], output: str | None) -> Task:
         """Store the files and end the task: 3 calls for one file.
 
-        Raises `Refused` when the attempt no longer counts: its `current` tells why.
+        A result that comes too late is set aside, and the history says where.
         """
         stored = tuple(self._store(held.task, file) for file in files)
-        change = transitions.succeed(held.task, self._stamp(), Outcome(stored, output))
-        return self._end(held, change)
+        outcome = Outcome(stored, output)
+        try:
+            return self._end(held, lambda t: transitions.succeed(t, self._stamp(), outcome))
+        except Refused as refused:
+            self._set_aside(held, stored, refused.current)
+            raise
 
     def fail(self, held: Held, failure: Failure) -> Task:
         """Report a bad end; the type's retry policy decides whether another attempt follows."""
         error = TaskError(failure.code, failure.message, failure.error_class, failure.details)
-        now = self._ports.now()
-        decision = decide(
-            failure.error_class,
-            held.task.budgets,
-            self._policy(held.task),
-            now=now,
-            deadline_at=held.task.deadline_at,
-            draw=self._draw(),
-            retry_after=failure.retry_after,
-        )
+        decision = self._decide(held.task, failure)
         reason = decision.reason if isinstance(decision, GiveUp) else failure.code.value
-        change = transitions.fail(held.task, self._stamp(reason), error, decision)
-        after = self._apply(change, held.task)
-        if isinstance(decision, RetryAt) and decision.not_before - now <= LONGEST_DELAY:
-            self._send(after, max(0, -(-(decision.not_before - now) // 1000)))
-        self._delete(held.delivery)
-        return after
+        made = self._stamp(reason)
+        after = self._apply(held, lambda t: transitions.fail(t, made, error, decision))
+        if after.state is State.RETRYING:
+            event("retry", task=after.id, type=after.type, error_class=failure.error_class)
+        return self._requeued(held, after)
+
+    def snooze(self, held: Held, seconds: int) -> Task:
+        """The runner asks to be called again later; no budget is spent."""
+        seconds = min(max(seconds, SNOOZE.start), SNOOZE.stop - 1)
+        made = self._stamp(f"snoozed for {seconds} s")
+        until = made.at + seconds * 1000
+        after = self._apply(held, lambda t: transitions.snooze(t, made, until))
+        return self._requeued(held, after)
 
     def stopped(self, held: Held) -> Task:
         """Acknowledge a cancel: nothing of the task runs here any more."""
-        current = self._ports.tasks.get(held.task.id)
-        if current is None or current.attempt != held.task.attempt or current.state.ended:
-            raise Refused(current)
-        return self._end(held, transitions.stopped(current, self._stamp()))
+        current = self.refresh(held)
+        return self._end(current, lambda t: transitions.stopped(t, self._stamp()))
 
     def hand_back(self, held: Held, checkpoint: str | None) -> Task:
         """Give an unfinished task back while draining; it is in its lane again at once."""
         if not held.task.budgets.interruptions.left:
             return self.fail(held, _INTERRUPTED)
-        paused = self._apply(
-            transitions.hand_back(held.task, self._stamp("draining"), checkpoint), held.task
-        )
+        made = self._stamp("draining")
+        paused = self._apply(held, lambda t: transitions.hand_back(t, made, checkpoint))
         try:
-            after = self._apply(transitions.resume(paused, self._stamp("draining")), paused)
+            change = transitions.resume(paused, self._stamp("draining"))
+            after = self._written(change, paused)
         except (Refused, Unavailable) as error:
             # Paused with a clock that is due: the sweep resumes it.
             swallowed("resume_left_to_sweep", error, task=paused.id)
             return paused
-        self._send(after)
+        return self._requeued(held, after)
+
+    def _decide(self, task: Task, failure: Failure) -> RetryAt | GiveUp:
+        policy, now = policy_of(self._catalog, task), self._ports.now()
+        decision = decide(
+            failure.error_class,
+            task.budgets,
+            policy,
+            now=now,
+            deadline_at=task.deadline_at,
+            draw=self._draw(),
+            retry_after=failure.retry_after,
+        )
+        if isinstance(decision, GiveUp):
+            return decision
+        try:
+            slot = self._ports.rates.reserve(
+                f"RETRY#{task.type}", round(1000 / policy.per_second), policy.burst
+            )
+        except Unavailable as error:
+            swallowed("retry_slot_not_reserved", error, task=task.id)
+            return decision
+        return RetryAt(min(max(decision.not_before, slot), task.deadline_at - 1))
+
+    def _requeued(self, held: Held, after: Task) -> Task:
+        """Send what comes back soon; what comes back later is the clock's to send."""
+        if not after.state.ended and after.not_before is None:
+            self._send(after)
+        elif after.not_before and after.sent_at is not None:
+            self._send(after, max(0, -(-(after.not_before - self._ports.now()) // 1000)))
         self._delete(held.delivery)
         return after
 
-    def _held(self, change: Change, delivery: Delivery) -> Held:
-        task = self._apply(change, None)
-        text = self._ports.tasks.get_input(task.id)
-        return Held(task, text or "{}", delivery, self._lease * 1000)
+    def _end(self, held: Held, build: Callable[[Task], Change]) -> Task:
+        after = self._apply(held, build)
+        self._delete(held.delivery)
+        return after
 
-    def _refused(self, delivery: Delivery, current: Task | None) -> Held | Released:
-        verdict = judge_refusal(
-            current, self._beat_at(current), self._ports.now(), receives=delivery.receives
-        )
-        if current is None or verdict.step in (ClaimStep.DROP, ClaimStep.HIDE):
-            return self._release(delivery, verdict)
-        try:
-            return self._held(self._second_claim(current, verdict), delivery)
-        except Refused:
-            # It moved again: leave the message hidden for a lease and look afresh then.
-            return self._release(delivery, ClaimVerdict(ClaimStep.HIDE, "it moved", 1000))
+    def _apply(self, held: Held, build: Callable[[Task], Change]) -> Task:
+        """Write what `build` makes of our copy; of a newer one while the attempt is still ours."""
+        task = held.task
+        for _ in range(MAX_REBUILDS):
+            change = build(task)
+            try:
+                return self._written(change, task)
+            except Refused as refused:
+                current = refused.current
+                if current is None or not change.guard.admits_but_version(current):
+                    raise
+                task = current
+        raise Unavailable
 
-    def _second_claim(self, current: Task, verdict: ClaimVerdict) -> Change:
-        if verdict.step is ClaimStep.TAKE_OVER:
-            return transitions.take_over(current, self._stamp(verdict.reason), self._worker)
-        lease = self._lease * 1000
-        return transitions.claim(current.id, current.attempt, self._stamp(), self._worker, lease)
-
-    def _beat_at(self, current: Task | None) -> int | None:
-        if current is None or current.state.ended:
-            return None
-        pulse = self._ports.pulses.get(current.id)
-        return pulse.beat_at if pulse and pulse.attempt == current.attempt else None
-
-    def _release(self, delivery: Delivery, verdict: ClaimVerdict) -> Released:
-        event("message_released", task=delivery.message.task_id, step=verdict.step,
-              reason=verdict.reason)  # fmt: skip
-        if verdict.step is ClaimStep.DROP:
-            self._delete(delivery)
-            return Released(verdict.reason)
-        seconds = min(MAX_HIDE, -(-verdict.hide_ms // 1000))
-        if delivery.receives >= RESEND_AFTER_RECEIVES:
-            self._ports.lanes.send(delivery.lane, delivery.message, min(seconds, 900))
-            self._delete(delivery)
-        else:
-            self._ports.lanes.hide(delivery, seconds)
-        return Released(verdict.reason)
+    def _written(self, change: Change, before: Task) -> Task:
+        after = self._ports.tasks.apply(change)
+        transition(change, before, after)
+        return after
 
     def _store(self, task: Task, file: Produced) -> ResultFile:
         key = f"r/{task.owner.tenant}/{task.id}/{task.attempt}/{file.name}"
@@ -225,19 +232,16 @@ class WorkerGateway:
         self._ports.results.put(key, file.path, file.content_type)
         return ResultFile(file.name, key, path.stat().st_size, digest, file.content_type)
 
-    def _end(self, held: Held, change: Change) -> Task:
-        after = self._apply(change, held.task)
-        self._delete(held.delivery)
-        return after
-
-    def _apply(self, change: Change, before: Task | None) -> Task:
-        after = self._ports.tasks.apply(change)
-        transition(change, before, after)
-        return after
+    def _set_aside(self, held: Held, files: Sequence[ResultFile], current: Task | None) -> None:
+        event("late_result", task=held.task.id, attempt=held.task.attempt, files=len(files))
+        if current is not None and current.state is not State.CANCELING:
+            where = files[0].key.rpartition("/")[0] if files else "it had no files"
+            note_refusal(self._ports, current, held.task.attempt, self._stamp().actor, where)
 
     def _send(self, task: Task, delay: int = 0) -> None:
         try:
-            self._ports.lanes.send(task.lane, Message(task.id, task.attempt), delay)
+            seconds = min(delay, LONGEST_DELAY // 1000)
+            self._ports.lanes.send(task.lane, Message(task.id, task.attempt), seconds)
         except Unavailable as error:
             swallowed("send_left_to_sweep", error, task=task.id)
 
@@ -250,12 +254,6 @@ class WorkerGateway:
 
     def _stamp(self, reason: str = "") -> Stamp:
         return stamp(self._ports.now(), f"worker:{self._worker}", reason)
-
-    def _policy(self, task: Task) -> RetryPolicy:
-        try:
-            return self._catalog[task.type].retry
-        except UnknownTaskType:
-            return RetryPolicy()
 
 
 _INTERRUPTED: Final = Failure(

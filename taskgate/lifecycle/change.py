@@ -50,10 +50,13 @@ class Guard:
 
     def admits(self, task: Task) -> bool:
         """Whether the task itself fits; the pulse is the store's to look at."""
+        return self.version in (None, task.version) and self.admits_but_version(task)
+
+    def admits_but_version(self, task: Task) -> bool:
+        """Whether only the copy was old: built again from `task`, the change would be admitted."""
         return (
             task.state in self.states
             and self.attempt in (None, task.attempt)
-            and self.version in (None, task.version)
             and (self.claimable_at is None or _claimable(task, self.claimable_at))
         )
 
@@ -133,7 +136,9 @@ def moved(
     after = replace(task, **sets)
     sets["due_at"] = clock.due(after)
     guard = guard or read(task)
-    if guard.version is not None and len(task.history) >= MAX_ENTRIES:
+    if len(task.history) >= MAX_ENTRIES:
+        # The whole history is written: nothing may have been added to it since it was read.
+        guard = replace(guard, version=task.version)
         sets["history"] = fold((*task.history, entry))
     return _change(task, verb, guard, stamp, sets, entry, _ledger(task, after))
 
@@ -147,6 +152,13 @@ def rearmed(task: Task, stamp: Stamp, look_at: int | None = None, **sets: Any) -
     due_at = clock.due(replace(task, **sets)) if look_at is None else look_at
     sets["due_at"] = min(max(due_at or 0, stamp.at + SETTLING_MS), task.deadline_at)
     return _change(task, None, read(task), stamp, sets)
+
+
+def noted(task: Task, verb: Verb, stamp: Stamp, attempt: int) -> Change:
+    """Only the history grows: something was tried and refused, and that is worth telling."""
+    entry = _entry(verb, task.state, attempt, stamp)
+    history = fold((*task.history, entry))
+    return _change(task, None, read(task), stamp, {"history": history})
 
 
 def require(task: Task, verb: Verb) -> None:

@@ -99,6 +99,11 @@ class RetryPolicy:
     base: float = 2.0
     factor: float = 2.0
     cap: float = 300.0
+    per_second: float = 2.0
+    """Retries of the whole type that may start in a second, over all its tasks: an outage of the
+    model must not become a storm when it ends."""
+    burst: int = 20
+    """Retries of the type that may start at once before that rate counts."""
 
     def __post_init__(self) -> None:
         for name in ("retries", "crashes", "interruptions"):

@@ -122,9 +122,9 @@ RULES: Final[Mapping[Verb, Rule]] = {
         "its own limit really past",
     ),
     Verb.PAUSE: _rule(
-        {_S.CREATED, _S.QUEUED, _S.PROCESSING},
+        {_S.CREATED, _S.QUEUED, _S.PROCESSING, _S.STALLED},
         {_S.PAUSED},
-        "operator; for processing the draining worker, with checkpoint",
+        "operator; for processing and stalled the draining worker, with checkpoint",
         "for a worker: this attempt",
     ),
     Verb.RESUME: _rule({_S.PAUSED}, {_S.QUEUED}, "worker, sweep, operator", "still paused"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from taskgate.errors import IllegalTransition
 from taskgate.lifecycle.change import (
     Change,
+    Guard,
     PulseGuard,
     Stamp,
     born,
@@ -93,13 +95,19 @@ def succeed(task: Task, stamp: Stamp, outcome: Outcome) -> Change:
     )
 
 
-def fail(task: Task, stamp: Stamp, error: TaskError, decision: RetryAt | GiveUp) -> Change:
+def fail(
+    task: Task,
+    stamp: Stamp,
+    error: TaskError,
+    decision: RetryAt | GiveUp,
+    guard: Guard | None = None,
+) -> Change:
     """The run ended badly; the retry policy has decided whether another try follows.
 
     A next try within `LONGEST_DELAY` is sent to the lane as a delayed message; a later one is
-    left to the clock.
+    left to the clock. The default guard is the attempt; a person passes what they read.
     """
-    guard = held(task, Verb.FAIL)
+    guard = guard or held(task, Verb.FAIL)
     error, budgets = capped(error), task.budgets.spend(error.error_class)
     if isinstance(decision, RetryAt):
         return moved(
@@ -110,13 +118,21 @@ def fail(task: Task, stamp: Stamp, error: TaskError, decision: RetryAt | GiveUp)
             guard,
             error=error,
             budgets=budgets,
-            not_before=decision.not_before,
-            queued_at=decision.not_before,
-            sent_at=stamp.at if decision.not_before - stamp.at <= LONGEST_DELAY else None,
-            sends=0,
-            worker=None,
+            **_waiting_until(stamp, decision.not_before),
         )
     return moved(task, Verb.FAIL, _bad_end(error), stamp, guard, error=error, budgets=budgets)
+
+
+def snooze(task: Task, stamp: Stamp, until: int) -> Change:
+    """The runner asks to be called again at `until` (epoch ms). It costs no budget."""
+    return moved(
+        task,
+        Verb.FAIL,
+        State.RETRYING,
+        stamp,
+        held(task, Verb.FAIL),
+        **_waiting_until(stamp, until),
+    )
 
 
 def stall(task: Task, stamp: Stamp) -> Change:
@@ -151,8 +167,8 @@ def expire(task: Task, stamp: Stamp, error: TaskError) -> Change:
 
 def pause(task: Task, stamp: Stamp, resume_at: int | None = None) -> Change:
     """An operator holds a waiting task back, until `resume_at` or until somebody resumes it."""
-    if task.state is State.PROCESSING:
-        raise ValueError("a running task is paused by its worker: hand_back")
+    if task.state in HELD:
+        raise IllegalTransition(Verb.PAUSE, task.state)
     return moved(task, Verb.PAUSE, State.PAUSED, stamp, resume_at=resume_at)
 
 
@@ -163,7 +179,7 @@ def hand_back(task: Task, stamp: Stamp, checkpoint: str | None) -> Change:
         Verb.PAUSE,
         State.PAUSED,
         stamp,
-        replace(held(task, Verb.PAUSE), states=frozenset({State.PROCESSING})),
+        replace(held(task, Verb.PAUSE), states=frozenset({State.PROCESSING, State.STALLED})),
         resume_at=stamp.at,
         checkpoint=cap_bytes(checkpoint, MAX_CHECKPOINT) if checkpoint else None,
         budgets=task.budgets.spend(ErrorClass.INTERRUPTION),
@@ -234,6 +250,16 @@ def _requeued(stamp: Stamp, budgets: Budgets) -> dict[str, Any]:
         "sent_at": None,
         "sends": 0,
         "not_before": None,
+        "worker": None,
+    }
+
+
+def _waiting_until(stamp: Stamp, not_before: int) -> dict[str, Any]:
+    return {
+        "not_before": not_before,
+        "queued_at": not_before,
+        "sent_at": stamp.at if not_before - stamp.at <= LONGEST_DELAY else None,
+        "sends": 0,
         "worker": None,
     }
 

@@ -237,7 +237,7 @@ class StoreConformance:
         )
         books = world.ports.tasks.ledger(world.owner)
         assert (reopened.state, reopened.ended_at) == (State.QUEUED, None)
-        assert (books.failed, books.active, books.run_ms) == (0, {held.id}, 0)
+        assert (books.failed, books.active, books.run_ms) == (0, frozenset({held.id}), 0)
         assert world.ports.tasks.get(held.id) == reopened
 
     def test_a_take_over_is_refused_while_the_holder_beats(self, world: World) -> None:

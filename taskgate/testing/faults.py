@@ -14,6 +14,7 @@ from io import BytesIO
 from typing import Any
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 from taskgate.ports import Ports
@@ -121,7 +122,9 @@ def _answer(request: AWSPreparedRequest, code: str, extra: dict[str, Any]) -> AW
         body = f"<Error><Code>{code}</Code><Message>injected</Message></Error>".encode()
     else:
         body = json.dumps({"__type": code, "message": "injected", **extra}).encode()
-    headers = {"content-type": "application/x-amz-json-1.0", "x-amzn-errortype": code}
+    headers = HTTPHeaders()
+    headers["content-type"] = "application/x-amz-json-1.0"
+    headers["x-amzn-errortype"] = code
     return AWSResponse(str(request.url), 400, headers, _Raw(body))
 
 

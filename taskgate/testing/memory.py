@@ -70,6 +70,21 @@ class MemoryPulses:
         return self.pulses.get(task_id)
 
 
+@dataclass
+class MemoryRates:
+    """The shared rates."""
+
+    now: Callable[[], int]
+    slots: dict[str, int] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def reserve(self, key: str, interval_ms: int, burst: int) -> int:
+        with self.lock:
+            full_at = max(self.slots.get(key, 0), self.now()) + interval_ms
+            self.slots[key] = full_at
+            return max(self.now(), full_at - burst * interval_ms)
+
+
 class MemoryStore:
     """The tasks table: records, ledgers, idempotency keys and API keys."""
 
@@ -201,6 +216,7 @@ class MemoryWorld:
         self.ports = Ports(
             tasks=self.tasks,
             pulses=self.pulses,
+            rates=MemoryRates(self.clock),
             lanes=self.lanes,
             results=self.results,
             now=self.clock,

@@ -55,6 +55,10 @@ class MemoryLanes:
         with self._lock:
             return sum(s.visible_at <= self._now() for s in self.queues.get(lane, []))
 
+    def visibility(self, lane: str) -> int:
+        del lane
+        return self._visibility
+
     def total(self) -> int:
         """Messages in all lanes, hidden ones too."""
         return sum(len(q) for q in self.queues.values())

@@ -18,6 +18,7 @@ from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
+from taskgate.aws.rates import DynamoRates
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.catalog import CATALOG
 from taskgate.errors import LeaseLost, Refused, Unavailable
@@ -175,6 +176,7 @@ def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable
                 now=clock,
             ),
             pulses=DynamoPulses(dynamodb, table=one_shard.ephemeral_table, now=clock),
+            rates=DynamoRates(dynamodb, table=one_shard.ephemeral_table, now=clock),
             lanes=SqsLanes(sqs, one_shard.lanes),
             results=S3Results(s3, one_shard.results_bucket),
             now=clock,

@@ -35,8 +35,10 @@ ENVIRONMENT: Final = Environment(
     stall_grace=60,
     cancel_grace=30,
 )
-ADA: Final = Principal(Owner("acme", "ada"), SCOPES, 50, "k1")
-EVE: Final = Principal(Owner("evil", "eve"), SCOPES, 50, "k2")
+USER_SCOPES: Final = SCOPES - {"admin"}
+ADA: Final = Principal(Owner("acme", "ada"), USER_SCOPES, 50, "k1")
+EVE: Final = Principal(Owner("evil", "eve"), USER_SCOPES, 50, "k2")
+OPERATOR: Final = Principal(Owner("taskgate", "olga"), SCOPES, 50, "k9")
 PROMPT: Final = {"type": "text_to_image", "input": {"prompt": "a lighthouse"}}
 GHOST: Final = "task_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 """Well formed, and on no record."""

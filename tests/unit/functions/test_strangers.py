@@ -10,7 +10,7 @@ from functions.api.service import VERBS
 from taskgate.principal import Principal
 from taskgate.routes import ROUTES
 from taskgate.task import Owner
-from tests.unit.functions.api_world import ADA, EVE, GHOST, ApiWorld
+from tests.unit.functions.api_world import ADA, EVE, GHOST, OPERATOR, ApiWorld
 from tests.unit.functions.http_events import http_event
 
 OF_A_TASK = [route for route in ROUTES if "{task_id}" in route.path]
@@ -34,6 +34,17 @@ def test_a_strangers_task_is_answered_as_an_unknown_one(
     assert ask(task_id) == ask(GHOST)
     assert ask(task_id).status == 404  # type: ignore[attr-defined]
     assert api.tasks[task_id] is before
+
+
+def test_an_operator_may_cancel_anybodys_task_and_the_history_says_who(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    answer = api.post(f"/v1/tasks/{task_id}/cancel", {"reason": "model withdrawn"}, OPERATOR)
+    assert (answer.status, answer.json["state"]) == (200, "canceled")
+    last = api.tasks[task_id].history[-1]
+    assert (last.actor, last.reason) == ("operator:olga", "model withdrawn")
+    error = api.tasks[task_id].error
+    assert error is not None
+    assert error.code == "canceled_by_operator"
 
 
 def test_a_list_and_the_books_show_ones_own_only(api: ApiWorld) -> None:

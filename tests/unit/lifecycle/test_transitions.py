@@ -26,7 +26,7 @@ Build = Callable[[Task], Change]
 
 
 def _pause(task: Task) -> Change:
-    if task.state is State.PROCESSING:
+    if task.state in HELD:
         return transitions.hand_back(task, stamp(NOW), "page 3")
     return transitions.pause(task, stamp(NOW))
 

@@ -1,0 +1,110 @@
+"""A claim, and what becomes of a message whose claim is refused. 2 calls on the happy path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from taskgate.errors import Refused
+from taskgate.events import event, transition
+from taskgate.gateway.stamps import stamp
+from taskgate.lifecycle import transitions
+from taskgate.lifecycle.change import Change, Stamp
+from taskgate.lifecycle.transitions import LONGEST_DELAY
+from taskgate.lifecycle.verdict import ClaimStep, ClaimVerdict, judge_refusal
+from taskgate.ports import Delivery, Ports
+from taskgate.task import Task
+
+RESEND_AFTER_RECEIVES: Final = 5
+"""A message put back this often is sent afresh: SQS's receive count must not dead-letter it."""
+_MOVED_AGAIN: Final = ClaimVerdict(ClaimStep.HIDE, "it moved again", 1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A claimed task: this worker, and nobody else, may end this attempt."""
+
+    task: Task
+    input: str | None
+    """The validated input as JSON text; None when the record has none, which should never be."""
+    delivery: Delivery
+    lease_ms: int
+
+    def at(self, task: Task) -> Held:
+        """The same hold on a newer copy of the task."""
+        return replace(self, task=task)
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The message was dealt with; there is nothing to run."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of one worker. `lease` is seconds."""
+
+    ports: Ports
+    worker: str
+    lease: int
+
+    def claim(self, delivery: Delivery) -> Held | Released:
+        """Take the task that the message names, or deal with the message.
+
+        Raises `Unavailable`; the message then comes back by itself.
+        """
+        message = delivery.message
+        try:
+            return self._held(self._claim(message.task_id, message.attempt), None, delivery)
+        except Refused as refused:
+            return self._refused(delivery, refused.current)
+
+    def _claim(self, task_id: str, attempt: int) -> Change:
+        lease = self.lease * 1000
+        return transitions.claim(task_id, attempt, self._stamp(), self.worker, lease)
+
+    def _held(self, change: Change, before: Task | None, delivery: Delivery) -> Held:
+        task = self.ports.tasks.apply(change)
+        transition(change, before, task)
+        text = self.ports.tasks.get_input(task.id)
+        return Held(task, text, delivery, self.lease * 1000)
+
+    def _refused(self, delivery: Delivery, current: Task | None) -> Held | Released:
+        now, beat_at = self.ports.now(), self._beat_at(current)
+        verdict = judge_refusal(current, beat_at, now, receives=delivery.receives)
+        if current is None or verdict.step in (ClaimStep.DROP, ClaimStep.HIDE):
+            return self._release(delivery, verdict)
+        try:
+            return self._held(self._second_claim(current, verdict), current, delivery)
+        except Refused:
+            # Leave the message for a moment and look afresh then.
+            return self._release(delivery, _MOVED_AGAIN)
+
+    def _second_claim(self, current: Task, verdict: ClaimVerdict) -> Change:
+        if verdict.step is ClaimStep.TAKE_OVER:
+            return transitions.take_over(current, self._stamp(verdict.reason), self.worker)
+        return self._claim(current.id, current.attempt)
+
+    def _beat_at(self, current: Task | None) -> int | None:
+        if current is None or current.state.ended:
+            return None
+        pulse = self.ports.pulses.get(current.id)
+        return pulse.beat_at if pulse and pulse.attempt == current.attempt else None
+
+    def _release(self, delivery: Delivery, verdict: ClaimVerdict) -> Released:
+        task_id, lanes = delivery.message.task_id, self.ports.lanes
+        event("message_released", task=task_id, step=verdict.step, reason=verdict.reason)
+        seconds = -(-verdict.hide_ms // 1000)
+        if verdict.step is ClaimStep.DROP:
+            lanes.delete(delivery)
+        elif delivery.receives >= RESEND_AFTER_RECEIVES:
+            lanes.send(delivery.lane, delivery.message, min(seconds, LONGEST_DELAY // 1000))
+            lanes.delete(delivery)
+        else:
+            lanes.hide(delivery, seconds)
+        return Released(verdict.reason)
+
+    def _stamp(self, reason: str = "") -> Stamp:
+        return stamp(self.ports.now(), f"worker:{self.worker}", reason)
