@@ -1,10 +1,17 @@
-"""Fresh stamps: the one place where an `op_id` is made."""
+"""Fresh names: the one place where task ids and `op_id`s are made."""
 
 from __future__ import annotations
 
 import secrets
 
+from ulid import ULID
+
 from taskgate.lifecycle.change import Stamp
+
+
+def new_task_id(now: int) -> str:
+    """A task id that sorts by its time (epoch ms)."""
+    return f"task_{ULID.from_timestamp(now / 1000)}"
 
 
 def stamp(at: int, actor: str, reason: str = "") -> Stamp:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import ValidationError
-from ulid import ULID
 
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import (
@@ -21,7 +20,7 @@ from taskgate.errors import (
     Unavailable,
 )
 from taskgate.events import swallowed
-from taskgate.gateway.stamps import stamp
+from taskgate.gateway.stamps import new_task_id, stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
 from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
@@ -147,7 +146,7 @@ def _blank(
 ) -> Task:
     limits = limits_of(kind, environment, request.expected_seconds)
     return Task(
-        id=f"task_{ULID.from_timestamp(now / 1000)}",
+        id=new_task_id(now),
         owner=principal.owner,
         type=kind.name,
         lane=kind.lane(request.priority),

@@ -1,0 +1,38 @@
+"""Worlds in which everything goes wrong, by seed. `make soak-model SEEDS=1000` plays more."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from taskgate.lifecycle import clock
+from tests.simulation.world import Simulation
+
+SEEDS = range(int(os.environ.get("TASKGATE_FIRST_SEED", "1")),
+              int(os.environ.get("TASKGATE_FIRST_SEED", "1"))
+              + int(os.environ.get("TASKGATE_SEEDS", "8")))  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_task_is_lost_or_doubled_whatever_goes_wrong(seed: int) -> None:
+    played = Simulation(seed).run()
+    print(f"seed {seed}: {dict(played.by_state())} {dict(played.happened)}")  # noqa: T201
+    assert len(played.accepted) > 150
+    assert played.lost == []
+    assert played.doubled == []
+    for owner, books in played.world.tasks.ledgers.items():
+        assert books.balanced, owner
+        assert books.active == frozenset(), owner
+    for task in played.world.tasks.tasks.values():
+        assert task.state.ended
+        assert task.due_at is clock.due(task) is None
+        assert task.history[-1].to is task.state or task.history[-1].reason.startswith("refused")
+    assert played.world.lanes.total() == 0
+
+
+def test_a_seed_plays_the_same_world_again() -> None:
+    first, again = Simulation(7, tasks=60).run(), Simulation(7, tasks=60).run()
+    assert first.happened == again.happened
+    assert first.clock() == again.clock()
+    assert first.by_state() == again.by_state()
