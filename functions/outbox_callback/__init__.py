@@ -1,0 +1,1 @@
+"""The outbox: settles what ended tasks still owe; calls receivers, and nobody else does."""
