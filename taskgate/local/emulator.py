@@ -65,6 +65,11 @@ class Emulator:
             aws_secret_access_key=SECRET,
         )
 
+    @property
+    def pid(self) -> int:
+        """The emulator's process id: a test may make the whole of AWS stand still."""
+        return self._child.pid
+
     def stop(self) -> None:
         """Stop the emulator; with `persist` it writes its state on the way out."""
         self._child.stop()

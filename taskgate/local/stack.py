@@ -76,6 +76,11 @@ class LocalStack:
         return self._up[0].endpoint_url
 
     @property
+    def emulator_pid(self) -> int:
+        """The emulator's process id."""
+        return self._up[0].pid
+
+    @property
     def client_variables(self) -> Mapping[str, str]:
         """Environment variables that point any AWS client at this stack."""
         return self._up[0].client_variables

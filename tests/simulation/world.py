@@ -180,9 +180,12 @@ class Simulation:
                 continue
             self.accepted[made.task.id] = made.task
             if self.rng.random() < self.odds.cancel:
-                mode = self.rng.choice(list(CancelMode))
-                self._at(self.rng.uniform(0, 200), lambda: self._cancel(who, made.task.id, mode))
+                self._cancel_later(who, made.task.id)
             return
+
+    def _cancel_later(self, who: Principal, task_id: str) -> None:
+        mode = self.rng.choice(list(CancelMode))
+        self._at(self.rng.uniform(0, 200), lambda: self._cancel(who, task_id, mode))
 
     def _cancel(self, who: Principal, task_id: str, mode: CancelMode) -> None:
         try:
