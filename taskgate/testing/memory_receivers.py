@@ -1,0 +1,34 @@
+"""The receivers' records in memory."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+
+from taskgate.receivers import Health
+
+
+@dataclass
+class MemoryReceivers:
+    """The `Receivers` port."""
+
+    records: dict[str, Health] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    """The next free slot of each line."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, receiver: str) -> Health:
+        return self.records.get(receiver, Health())
+
+    def swap(self, receiver: str, seen: Health, new: Health) -> Health | None:
+        with self.lock:
+            if self.records.get(receiver, Health()).version != seen.version:
+                return None
+            recorded = self.records[receiver] = replace(new, version=seen.version + 1)
+            return recorded
+
+    def line_up(self, receiver: str, not_before: int, interval_ms: int) -> int:
+        with self.lock:
+            slot = max(self.lines.get(receiver, 0), not_before)
+            self.lines[receiver] = slot + interval_ms
+            return slot
