@@ -11,12 +11,15 @@ from typing import Final
 
 from gpu_worker.fitness import gpu_is_there
 from gpu_worker.logs import log_to_stdout
+from gpu_worker.protection import Protection
 from gpu_worker.settings import WorkerSettings
+from gpu_worker.spot import SpotWatch
 from gpu_worker.stop import Stop
 from gpu_worker.supervisor import Supervisor, Workplace
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
 from taskgate.errors import BadSetting
+from taskgate.events import measure
 from taskgate.gateway.worker import WorkerGateway
 from taskgate.settings import Environment
 
@@ -34,6 +37,8 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return EXIT_BAD_SETTING
     place.stop.listen()
+    if place.settings.spot:
+        SpotWatch(place.stop.leave, place.settings.metadata).start()
     return supervisor.serve()
 
 
@@ -45,6 +50,7 @@ def worker_id() -> str:
 
 def _workplace(worker: str) -> Workplace:
     environment = Environment.read(os.environ)
+    measure(environment.stage)
     settings, ports = WorkerSettings.read(os.environ), build(environment)
     return Workplace(
         ports=ports,
@@ -53,6 +59,7 @@ def _workplace(worker: str) -> Workplace:
         environment=environment,
         settings=settings,
         stop=Stop(settings.drain),
+        protection=Protection(settings.agent),
         checks=(gpu_is_there,) if settings.require_gpu else (),
     )
 

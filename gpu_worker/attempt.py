@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from gpu_worker.child_process import Child, Death
 from gpu_worker.heart import Heart
-from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcome
+from gpu_worker.limits import Limits, RunTime, startup_timeout
+from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcome, Snoozed
 from gpu_worker.protocol import (
     Cancel,
     Drain,
+    Extend,
     Failed,
     Finished,
     Load,
@@ -22,6 +24,7 @@ from gpu_worker.protocol import (
     Stopped,
     Word,
 )
+from gpu_worker.protocol import Snoozed as SnoozeAsked
 from gpu_worker.stop import Stop
 from taskgate.events import event
 from taskgate.gateway.worker import Failure, Produced
@@ -30,16 +33,8 @@ from taskgate.ports import Now
 
 TICK: Final = 0.1
 """Seconds between two looks at the limits while the child is silent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """When an attempt has had its time: two moments in epoch ms, two lengths in seconds."""
-
-    run_ends_at: int
-    deadline_at: int
-    startup: float
-    kill_grace: float
+SIGNALS_SPREAD: Final = 0.5
+"""Seconds between the first and the last process that a signal to all of them reaches."""
 
 
 class Attempt:
@@ -49,7 +44,8 @@ class Attempt:
         self, order: Run, child: Child, heart: Heart, limits: Limits, stop: Stop, now: Now
     ) -> None:
         self._order, self._child, self._heart = order, child, heart
-        self._limits, self._stop, self._now = limits, stop, now
+        self._limits, self._stop = limits, stop
+        self._time = RunTime(order.number, heart, now)
         self._checkpoint = order.checkpoint
         self._load_until: float | None = None
         self._verdict: Outcome | None = None
@@ -67,11 +63,14 @@ class Attempt:
 
     def _begin(self) -> None:
         if self._order.runner in self._child.loaded:
-            self._child.send(self._order)
-            return
+            return self._give_order()
         self._heart.note(0.0, "starting")
         self._load_until = time.monotonic() + self._limits.startup
         self._child.send(Load(self._order.runner))
+        return None
+
+    def _give_order(self) -> None:
+        self._child.send(replace(self._order, seconds_left=self._time.left))
 
     def _heard(self, word: Word | Death | None) -> Outcome | None:
         match word:
@@ -81,6 +80,10 @@ class Attempt:
                 self._checkpoint = word.checkpoint
             case Loaded():
                 self._started(word.runner)
+            case Extend():
+                self._time.ask(word.seconds)
+            case SnoozeAsked():
+                return self._verdict or Snoozed(word.seconds)
             case Finished():
                 return self._finished(word)
             case Failed():
@@ -88,14 +91,13 @@ class Attempt:
             case Stopped():
                 return self._verdict or Canceled()
             case Death():
-                self._tell("child_died", word.cause)
-                return self._verdict or Broken(_crash(word))
+                return self._died(word)
         return None
 
     def _started(self, runner: str) -> None:
         self._child.loaded.add(runner)
         self._load_until = None
-        self._child.send(self._order)
+        self._give_order()
 
     def _finished(self, word: Finished) -> Outcome:
         if isinstance(self._verdict, Lost | Canceled) or self._cancel_asked():
@@ -108,10 +110,15 @@ class Attempt:
             self._kill(word.code)
         return self._verdict or Broken(failure_of(word))
 
+    def _died(self, death: Death) -> Outcome:
+        self._tell("child_died", death.cause)
+        if self._verdict is None and death.told_to_leave and self._stop.wait(SIGNALS_SPREAD):
+            # The model was ended by the word that ends us: no crash of its own.
+            return Interrupted(self._checkpoint)
+        return self._verdict or Broken(_crash(death))
+
     def _checked(self) -> Outcome | None:
-        if self._stop.asked and not self._drain_told:
-            self._drain_told = True
-            self._child.send(Drain())
+        self._pass_on()
         if self._verdict is None and (verdict := self._limit_passed()):
             self._told_to_stop(verdict)
         if self._verdict is None or time.monotonic() < self._kill_at:
@@ -119,13 +126,20 @@ class Attempt:
         self._kill(type(self._verdict).__name__.lower())
         return self._verdict
 
+    def _pass_on(self) -> None:
+        if self._stop.asked and not self._drain_told:
+            self._drain_told = True
+            self._child.send(Drain())
+        if self._load_until is None and (news := self._time.news()):
+            self._child.send(news)
+
     def _limit_passed(self) -> Outcome | None:
         if self._heart.lost:
             return Lost()
         if self._heart.signal == "cancel_hard":
             return Canceled()
-        if (now := self._now()) >= self._limits.run_ends_at:
-            return Broken(_DEADLINE if now >= self._limits.deadline_at else _RUN_TIMEOUT)
+        if failure := self._time.over():
+            return Broken(failure)
         if self._load_until is not None and time.monotonic() >= self._load_until:
             return Broken(startup_timeout(self._limits.startup))
         if self._stop.over:
@@ -162,25 +176,8 @@ def failure_of(word: Failed) -> Failure:
     )
 
 
-def startup_timeout(seconds: float) -> Failure:
-    """The runner's `setup` did not come to an end."""
-    return Failure(
-        ErrorCode.STARTUP_FAILED,
-        f"the model was not ready within {seconds:g} s",
-        ErrorClass.TRANSIENT,
-    )
-
-
 def _crash(death: Death) -> Failure:
     message = f"the model's process died: {death.cause}"
     if death.maybe_memory:
         message += "; perhaps memory ran out"
     return Failure(ErrorCode.WORKER_CRASHED, message, ErrorClass.CRASH, death.trace)
-
-
-_RUN_TIMEOUT: Final = Failure(
-    ErrorCode.RUN_TIMEOUT, "the run took longer than its limit", ErrorClass.PERMANENT
-)
-_DEADLINE: Final = Failure(
-    ErrorCode.DEADLINE, "the task's whole time was over during the run", ErrorClass.PERMANENT
-)

@@ -20,13 +20,13 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
+from gpu_worker.channel import Channel, ChannelClosed
 from gpu_worker.context import Context, TaskCanceled
+from gpu_worker.error_table import check
 from gpu_worker.failures import failed, judge
 from gpu_worker.output import to_json
 from gpu_worker.protocol import (
     Cancel,
-    Channel,
-    ChannelClosed,
     Drain,
     Failed,
     Finished,
@@ -35,10 +35,12 @@ from gpu_worker.protocol import (
     Order,
     Ready,
     Run,
+    Snoozed,
     Stopped,
+    TimeLeft,
     Word,
 )
-from gpu_worker.runner import Verdict
+from gpu_worker.runner import Snooze, Verdict
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -80,6 +82,8 @@ class ModelHost:
                 self._pass_on_cancel()
             case Drain():
                 self._draining.set()
+            case TimeLeft():
+                self._pass_on_time(order)
             case _:
                 self._orders.put(order)
 
@@ -89,10 +93,16 @@ class ModelHost:
         if running is not None and running.number == self._canceled:
             running.cancel()
 
+    def _pass_on_time(self, news: TimeLeft) -> None:
+        running = self._running
+        if running is not None and running.number == news.number:
+            running.hear(news)
+
     def _load(self, order: Load) -> Word:
         try:
             module, _, name = order.runner.partition(":")
             runner = getattr(importlib.import_module(module), name)()
+            check(getattr(runner, "errors", {}))
             runner.setup()
         except BaseException as error:  # noqa: BLE001  a model's start may raise anything
             return failed(0, error, _STARTUP)
@@ -112,9 +122,11 @@ class ModelHost:
             self._running = None
 
 
-def _ended(context: Context, error: BaseException, runner: Any) -> Stopped | Failed:
+def _ended(context: Context, error: BaseException, runner: Any) -> Stopped | Snoozed | Failed:
     if isinstance(error, TaskCanceled) and context.canceled:
         return Stopped(context.number)
+    if isinstance(error, Snooze):
+        return Snoozed(context.number, error.seconds)
     return failed(context.number, error, judge(error, getattr(runner, "errors", None)))
 
 

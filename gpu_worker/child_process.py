@@ -13,13 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gpu_worker.protocol import BrokenFrame, Channel, ChannelClosed, Order, Word
+from gpu_worker.channel import Channel, ChannelClosed
+from gpu_worker.protocol import BrokenFrame, Order, Word
 from gpu_worker.scratch import remove
+from taskgate.events import event
 
 SEND_LIMIT: Final = 30.0
 """Seconds. A child that does not take its orders for so long is as good as dead."""
 MAX_TRACE: Final = 3000
 _EXIT_SOON: Final = 2.0
+KILL_LIMIT: Final = 10.0
+"""Seconds until a killed child must be gone. One that hangs in the driver never is."""
+_LEAVE: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Death:
     trace: str = ""
     maybe_memory: bool = False
     """SIGKILL that we did not send: most often the kernel's out-of-memory killer."""
+    told_to_leave: bool = False
+    """SIGTERM or SIGINT: whoever sends it to us may have sent it to all of our processes."""
 
 
 class Child:
@@ -46,6 +53,7 @@ class Child:
         self._channel = Channel(ours)
         self.loaded: set[str] = set()
         self.alive = True
+        self.unkillable = False
 
     @property
     def pid(self) -> int:
@@ -74,7 +82,11 @@ class Child:
         """End it and everything that it started, now."""
         self.alive = False
         self._strike()
-        self._process.wait()
+        try:
+            self._process.wait(KILL_LIMIT)
+        except subprocess.TimeoutExpired:
+            self.unkillable = True
+            event("child_unkillable", pid=self.pid)
         self._channel.close()
         remove(self._folder)
 
@@ -100,7 +112,7 @@ class Child:
         self.kill()
         if hung_up:
             return Death("it closed its line to the supervisor", trace)
-        return _death(self._process.returncode, trace)
+        return _death(self._process.returncode or 0, trace)
 
     def _trace(self) -> str:
         try:
@@ -131,6 +143,7 @@ def _death(code: int, trace: str) -> Death:
     if code >= 0:
         return Death(f"exit code {code}", trace, maybe_memory=code == 128 + signal.SIGKILL)
     with contextlib.suppress(ValueError):
-        name = signal.Signals(-code).name
-        return Death(f"signal {name}", trace, maybe_memory=-code == signal.SIGKILL)
+        number = signal.Signals(-code)
+        memory, leave = number is signal.SIGKILL, number in _LEAVE
+        return Death(f"signal {number.name}", trace, memory, leave)
     return Death(f"signal {-code}", trace)

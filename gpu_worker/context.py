@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
 from pathlib import Path
 from typing import Final
 
+from gpu_worker.channel import Channel
 from gpu_worker.output import BadOutput, storable
-from gpu_worker.protocol import Channel, Progressed, Run, Saved
+from gpu_worker.protocol import Extend, Progressed, Run, Saved, TimeLeft
 from taskgate.lifecycle.transitions import MAX_CHECKPOINT
 
 PROGRESS_EVERY: Final = 0.1
@@ -32,6 +34,8 @@ class Context:
         self._canceled, self._draining = threading.Event(), draining
         self._fraction, self._stage, self._said_at = 0.0, "", 0.0
         self._files: dict[str, tuple[Path, str]] = {}
+        self._news, self._answers = threading.Condition(), 0
+        self._ends_at = time.monotonic() + order.seconds_left
 
     @property
     def canceled(self) -> bool:
@@ -42,6 +46,24 @@ class Context:
     def draining(self) -> bool:
         """Whether this worker leaves soon: a good moment for `save_checkpoint`."""
         return self._draining.is_set()
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the run may still take before it is stopped and times out."""
+        return max(0.0, self._ends_at - time.monotonic())
+
+    def extend(self, seconds: float) -> float:
+        """Have at least `seconds` from now, as far as the type's `max_run` and the deadline allow.
+
+        Returns the seconds that are left, be they more or fewer. While there are enough it costs
+        nothing, so call it in each step of a loop. It never raises because a store is away.
+        """
+        self._raise_if_canceled()
+        if not 0 < seconds < math.inf:
+            raise ValueError(f"extend by {seconds!r}: it must be a number of seconds above 0")
+        if self.seconds_left < seconds:
+            self._ask_for_time(seconds)
+        return self.seconds_left
 
     def progress(self, fraction: float, stage: str | None = None) -> None:
         """How far the run is, 0 to 1; other values are ignored. It never falls. Call it often."""
@@ -80,6 +102,15 @@ class Context:
     def cancel(self) -> None:
         """Called by the child's ear when the supervisor asks."""
         self._canceled.set()
+        with self._news:
+            self._news.notify_all()
+
+    def hear(self, news: TimeLeft) -> None:
+        """Called by the child's ear when the run's time changed, or an `extend` is answered."""
+        with self._news:
+            self._ends_at = time.monotonic() + news.seconds
+            self._answers += news.answers
+            self._news.notify_all()
 
     def files(self) -> list[tuple[str, str, str]]:
         """The declared files; raises `BadOutput` when one was never written."""
@@ -91,6 +122,13 @@ class Context:
     def _raise_if_canceled(self) -> None:
         if self.canceled:
             raise TaskCanceled
+
+    def _ask_for_time(self, seconds: float) -> None:
+        with self._news:
+            answered = self._answers
+            self._channel.send(Extend(self.number, seconds))
+            self._news.wait_for(lambda: self._answers > answered or self.canceled)
+        self._raise_if_canceled()
 
     def _say(self) -> None:
         now = time.monotonic()

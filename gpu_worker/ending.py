@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gpu_worker.gpu_time import account
 from gpu_worker.heart import Heart
-from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcome
+from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcome, Snoozed
 from gpu_worker.scratch import remove
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed
-from taskgate.gateway.worker import Failure, Held, WorkerGateway
+from taskgate.gateway.worker import SNOOZE, Failure, Held, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.task import Task
@@ -97,6 +99,8 @@ class Finisher:
                 return self._gateway.stopped(held)
             case Interrupted():
                 return self._gateway.hand_back(held, outcome.checkpoint)
+            case Snoozed():
+                return self._gateway.snooze(held, math.ceil(min(outcome.seconds, SNOOZE.stop)))
             case Lost():
                 return None
 
@@ -134,3 +138,5 @@ def _tell(name: str, ending: Ending, after: Task | None = None) -> None:
         state=after.state if after else None,
         seconds=round(ending.seconds, 3),
     )
+    state = after.state if after and name == "attempt_ended" else None
+    account(ending.held.task, ending.outcome, state, ending.seconds)

@@ -23,10 +23,7 @@ def gpu_is_there() -> str | None:
 
 def lanes_fit_lease(lanes: Lanes, names: Sequence[str], lease: int) -> str | None:
     """A lane with another visibility timeout would redeliver running tasks, or hide dead ones."""
-    visibility = getattr(lanes, "visibility", None)
-    if visibility is None:
-        return None
-    wrong = [f"{n} has {v} s" for n in names if (v := visibility(n)) != lease]
+    wrong = [f"{n} has {v} s" for n in names if (v := lanes.visibility(n)) != lease]
     return (
         f"visibility timeout is not the lease of {lease} s: {', '.join(wrong)}" if wrong else None
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
-from taskgate.errors import LeaseLost
+from taskgate.errors import LeaseLost, Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway.worker import Held, WorkerGateway
 from taskgate.ports import Signal
@@ -18,11 +20,20 @@ REPORT_EVERY: Final = 1.0
 class Heart:
     """Beats from `start` until `stop`: also while the result is uploaded and written.
 
-    It lives in the supervisor, where the model's GIL and its CUDA calls cannot starve it.
+    It lives in the supervisor, where the model's GIL and its CUDA calls cannot starve it. It also
+    keeps `held`, our newest copy of the task: its limits may move while the run goes on.
     """
 
-    def __init__(self, gateway: WorkerGateway, held: Held, every: float) -> None:
-        self._gateway, self._held, self._every = gateway, held, every
+    def __init__(
+        self,
+        gateway: WorkerGateway,
+        held: Held,
+        every: float,
+        beaten: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._gateway, self._held, self._every, self._beaten = gateway, held, every, beaten
+        self._wanted = 0.0
+        self._extending = False
         self._changed, self._stopped = threading.Condition(), False
         self._now: tuple[float, str] = (0.0, "")
         self._said: tuple[float, str] = (0.0, "")
@@ -40,6 +51,31 @@ class Heart:
     def signal(self) -> str | None:
         """The last word of the gateway to this attempt."""
         return self._signal
+
+    @property
+    def held(self) -> Held:
+        """The hold on the task, as we know it now."""
+        return self._held
+
+    @property
+    def extending(self) -> bool:
+        """Whether an extension was asked for and is not decided yet."""
+        return self._extending
+
+    def extend(self, seconds: float) -> None:
+        """Ask the gateway for so much more time; `held` has it when `extending` is over."""
+        with self._changed:
+            self._wanted, self._extending = seconds, True
+            self._changed.notify()
+
+    def refresh(self) -> None:
+        """Read the task again: its limits may have been moved, or it is ours no more."""
+        try:
+            self._keep(self._gateway.refresh(self._held))
+        except Refused:
+            self._lose()
+        except Unavailable as error:
+            swallowed("refresh_failed", error, task=self._held.task.id)
 
     def start(self) -> None:
         self._thread.start()
@@ -63,11 +99,13 @@ class Heart:
 
     def _live(self) -> None:
         while self._wait():
+            if self._wanted:
+                self._extend()
+                continue
             try:
                 self._speak()
             except LeaseLost:
-                event("lease_lost", task=self._held.task.id, attempt=self._held.task.attempt)
-                self._lost.set()
+                self._lose()
                 return
             except Exception as error:  # noqa: BLE001  a heart that dies of an error kills the task
                 swallowed("beat_failed", error, task=self._held.task.id)
@@ -81,6 +119,8 @@ class Heart:
             return not self._stopped
 
     def _due(self) -> float:
+        if self._wanted:
+            return 0.0
         beat = self._beat_at + self._every
         return beat if self._now == self._said else min(beat, self._said_at + REPORT_EVERY)
 
@@ -90,15 +130,46 @@ class Heart:
         verb = self._gateway.beat if beating else self._gateway.report
         # Also when it fails: the next report waits its second, so that an outage is not hammered.
         self._said_at = started
-        self._heed(verb(self._held, fraction, stage))
+        self._heed(verb(self._held, fraction, stage), beating=beating)
         self._said = (fraction, stage)
         if beating:
             self._beat_at = started
+            self._beaten()
 
-    def _heed(self, signal: Signal | None) -> None:
-        if signal is None or signal.kind == self._signal:
+    def _heed(self, signal: Signal | None, *, beating: bool) -> None:
+        if signal is None:
             return
-        event("signaled", task=self._held.task.id, kind=signal.kind)
-        self._signal = signal.kind
+        told, self._signal = self._signal, signal.kind
+        if signal.kind != told:
+            event("signaled", task=self._held.task.id, kind=signal.kind)
         if signal.kind == "lost":
             self._lost.set()
+        # The word stays where it was left, and a second extension looks like the first.
+        if signal.kind == "deadline" and (beating or signal.kind != told):
+            self.refresh()
+
+    def _extend(self) -> None:
+        seconds, self._wanted = math.ceil(self._wanted), 0.0
+        try:
+            self._keep(self._extended(seconds))
+        except TaskgateError as error:
+            # The run goes on with the time that it has; the beats tell if it is lost.
+            swallowed("not_extended", error, task=self._held.task.id)
+        self._extending = False
+
+    def _extended(self, seconds: int) -> Held:
+        try:
+            return self._gateway.extend(self._held, seconds)
+        except Refused:
+            # Suspected meanwhile, perhaps; a new copy knows, and a suspect may be extended too.
+            self._keep(self._gateway.refresh(self._held))
+            return self._gateway.extend(self._held, seconds)
+
+    def _keep(self, held: Held) -> None:
+        with self._changed:
+            if held.task.version >= self._held.task.version:
+                self._held = held
+
+    def _lose(self) -> None:
+        event("lease_lost", task=self._held.task.id, attempt=self._held.task.attempt)
+        self._lost.set()

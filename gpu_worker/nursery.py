@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from gpu_worker.attempt import failure_of, startup_timeout
+from gpu_worker.attempt import SIGNALS_SPREAD, failure_of
 from gpu_worker.child_process import Child, Death
 from gpu_worker.fitness import Check, first_problem
+from gpu_worker.limits import startup_timeout
 from gpu_worker.protocol import Failed, Load, Loaded, Ready, Word
 from gpu_worker.scratch import Scratch
 from gpu_worker.stop import Stop
@@ -56,6 +57,9 @@ class Nursery:
             self._child.kill()
 
     def _raise_one(self) -> Child | None:
+        if self._child is not None and self._child.unkillable:
+            # It may hold the GPU and its memory: nothing else can run beside it.
+            raise Unfit(f"the killed child {self._child.pid} does not end")
         if problem := first_problem(self._checks):
             raise Unfit(problem)
         began, child = time.monotonic(), Child(self._scratch.folder("child"))
@@ -91,6 +95,8 @@ class Nursery:
             if isinstance(word, Failed):
                 raise Unfit(f"setup failed: {failure_of(word).message}")
             if isinstance(word, Death):
+                if word.told_to_leave and self._stop.wait(SIGNALS_SPREAD):
+                    return False
                 raise Unfit(f"the child died while starting: {word.cause}")
         if self._stop.asked:
             return False

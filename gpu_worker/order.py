@@ -19,15 +19,20 @@ _UNKNOWN_TYPE: Final = Failure(
     "this worker does not know the task type",
     ErrorClass.TRANSIENT,
 )
+_INPUT_LOST: Final = Failure(
+    ErrorCode.INPUT_LOST, "the record of this task has no input any more", ErrorClass.PERMANENT
+)
 
 
 def order_for(
     held: Held, catalog: Catalog, number: int, folder: Path
 ) -> tuple[Run, TaskType] | Failure:
     """The input is parsed again, since the type may have changed after the submit."""
+    if held.input is None:
+        return _INPUT_LOST
     try:
         task_type = catalog[held.task.type]
-        task_input = task_type.input_model.model_validate_json(held.input or "{}")
+        task_input = task_type.input_model.model_validate_json(held.input)
     except UnknownTaskType:
         return _UNKNOWN_TYPE
     except ValidationError as error:

@@ -35,8 +35,15 @@ class Interrupted:
 
 
 @dataclass(frozen=True, slots=True)
+class Snoozed:
+    """The run asks to be called again after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The task is somebody else's: nothing may be written."""
 
 
-Outcome = Done | Broken | Canceled | Interrupted | Lost
+Outcome = Done | Broken | Canceled | Interrupted | Snoozed | Lost

@@ -7,20 +7,9 @@ things are files in the attempt's folder and travel as paths.
 from __future__ import annotations
 
 import json
-import select
-import socket
-import threading
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
-
-MAX_FRAME: Final = 8 * 1024 * 1024
-"""Far above any honest message; a child that sends more has lost its mind."""
-
-
-class ChannelClosed(Exception):
-    """The other side is gone."""
 
 
 class BrokenFrame(Exception):
@@ -45,6 +34,8 @@ class Run:
     folder: str
     input: dict[str, Any]
     checkpoint: str | None = None
+    seconds_left: float = 0.0
+    """How long the run may take, from when the order is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +48,15 @@ class Cancel:
 @dataclass(frozen=True, slots=True)
 class Drain:
     """Order: this worker leaves soon; a run that can save its work should."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """Order: the run's time changed; `answers` when it was asked for."""
+
+    number: int
+    seconds: float
+    answers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,22 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
+class Extend:
+    """Word: the run needs at least so many seconds from now; `TimeLeft` answers."""
+
+    number: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """Word: the run asks to be called again after so many seconds."""
+
+    number: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """Word: the run is over; each file is ``(name, path, content type)``."""
 
@@ -117,14 +133,14 @@ class Stopped:
     number: int
 
 
-Order = Load | Run | Cancel | Drain
-Word = Ready | Loaded | Progressed | Saved | Finished | Failed | Stopped
+Order = Load | Run | Cancel | Drain | TimeLeft
+Word = Ready | Loaded | Progressed | Saved | Extend | Snoozed | Finished | Failed | Stopped
 
 _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind
     for kind in (
-        *(Load, Run, Cancel, Drain),
-        *(Ready, Loaded, Progressed, Saved, Finished, Failed, Stopped),
+        *(Load, Run, Cancel, Drain, TimeLeft),
+        *(Ready, Loaded, Progressed, Saved, Extend, Snoozed, Finished, Failed, Stopped),
     )
 }
 
@@ -142,49 +158,3 @@ def decode(line: bytes) -> Any:
         return _KINDS[frame.pop("kind")](**frame)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BrokenFrame(f"not a message: {line[:80]!r}") from error
-
-
-class Channel:
-    """One end of the line. One thread receives; any thread may send."""
-
-    def __init__(self, end: socket.socket) -> None:
-        self._end, self._buffer, self._sending = end, bytearray(), threading.Lock()
-        self._poll = select.poll()
-        self._poll.register(end, select.POLLIN)
-
-    def send(self, message: Order | Word) -> None:
-        """Raises `ChannelClosed` when nobody listens any more."""
-        try:
-            with self._sending:
-                self._end.sendall(encode(message))
-        except OSError as error:
-            raise ChannelClosed from error
-
-    def receive(self, timeout: float | None = None) -> Any:
-        """The next message, or None when `timeout` seconds brought none."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while (cut := self._buffer.find(b"\n")) < 0:
-            if len(self._buffer) > MAX_FRAME:
-                raise BrokenFrame("a frame without end")
-            if not self._fill(until):
-                return None
-        line = bytes(self._buffer[:cut])
-        del self._buffer[: cut + 1]
-        return decode(line)
-
-    def close(self) -> None:
-        """Hang up; the other side sees it at once."""
-        self._end.close()
-
-    def _fill(self, until: float | None) -> bool:
-        rest = None if until is None else max(0.0, until - time.monotonic()) * 1000
-        if not self._poll.poll(rest):
-            return False
-        try:
-            data = self._end.recv(65536)
-        except OSError as error:
-            raise ChannelClosed from error
-        if not data:
-            raise ChannelClosed
-        self._buffer += data
-        return True

@@ -4,7 +4,8 @@ A runner's `run` may raise::
 
     Permanent      trying again cannot help: the input is bad, or was refused
     Transient      trying again may help, at the earliest after `retry_after` seconds
-    anything else  looked up in the error table (`gpu_worker.failures`)
+    Snooze         nothing is wrong; call me again in so many seconds (no budget is spent)
+    anything else  looked up in the error table (`gpu_worker.error_table`)
 
 `TaskCanceled` is raised *to* the runner, by its context. It is a `BaseException`, so that a model's
 ``except Exception`` does not swallow it; release what you hold and let it pass.
@@ -12,6 +13,7 @@ A runner's `run` may raise::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +21,7 @@ from typing import Any, ClassVar
 from gpu_worker.context import Context, TaskCanceled
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 
-__all__ = ["Context", "Permanent", "Runner", "TaskCanceled", "Transient", "Verdict"]
+__all__ = ["Context", "Permanent", "Runner", "Snooze", "TaskCanceled", "Transient", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Runner:
     """Base of a runner. `setup` once per process, then many `run`s, one at a time."""
 
     errors: ClassVar[Mapping[str, Verdict]] = {}
-    """More rows for the error table, by dotted class name; they come before the general ones."""
+    """More rows for the error table (see `gpu_worker.error_table`); they come before the general ones."""
 
     def setup(self) -> None:
         """Load weights and warm up. Bounded by the type's `startup_timeout`."""
@@ -68,3 +70,16 @@ class Transient(Exception):
     ) -> None:
         super().__init__(message)
         self.retry_after, self.code = retry_after, ErrorCode(code)
+
+
+class Snooze(Exception):
+    """The work is not ready: call me again in `seconds`, 1 s to 12 h. It costs no budget.
+
+    For what is computed elsewhere: look, snooze, look again, and hold no GPU meanwhile.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        if not 0 < seconds < math.inf:
+            raise ValueError(f"snooze for {seconds!r}: it must be a number of seconds above 0")
+        super().__init__(f"snoozed for {seconds:g} s")
+        self.seconds = seconds

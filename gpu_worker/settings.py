@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpu_worker.spot import METADATA
 from taskgate.errors import BadSetting
 
 
@@ -24,6 +25,12 @@ class WorkerSettings:
     """Set up every runner of the pool before the first claim; else each at its first task."""
     require_gpu: bool = False
     """Claim nothing unless ``nvidia-smi`` sees a device."""
+    spot: bool = False
+    """Poll the instance's metadata for the Spot notice."""
+    metadata: str = METADATA
+    """Where the instance's metadata is."""
+    agent: str | None = None
+    """The ECS agent, which is told while a task is held."""
     scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
     """Where the files of attempts lie while they are made."""
     kill_grace: float = 5
@@ -33,13 +40,18 @@ class WorkerSettings:
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> WorkerSettings:
-        """From ``TASKGATE_POOL``, ``_DRAIN``, ``_WATCH``, ``_PRELOAD``, ``_REQUIRE_GPU``, ``_SCRATCH``."""
+        """From ``TASKGATE_POOL``, ``_DRAIN``, ``_WATCH``, ``_PRELOAD``, ``_REQUIRE_GPU``, ``_SPOT``,
+        ``_SCRATCH``, and what AWS itself sets.
+        """
         return cls(
             pool=_pool(environ.get("TASKGATE_POOL", "")),
             drain=_whole(environ, "TASKGATE_DRAIN", 100, most=110),
             watch=_whole(environ, "TASKGATE_WATCH", 1, least=1, most=20),
             preload=_flag(environ, "TASKGATE_PRELOAD", "1"),
             require_gpu=_flag(environ, "TASKGATE_REQUIRE_GPU", "0"),
+            spot=_flag(environ, "TASKGATE_SPOT", "0"),
+            metadata=environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or METADATA,
+            agent=environ.get("ECS_AGENT_URI") or None,
             scratch=_folder(environ.get("TASKGATE_SCRATCH") or tempfile.gettempdir()),
         )
 

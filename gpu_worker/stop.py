@@ -24,6 +24,7 @@ class Stop:
     def __init__(self, drain: float) -> None:
         self._drain = drain
         self._asked = threading.Event()
+        self._reasons: set[str] = set()
         self._over_at = float("inf")
 
     @property
@@ -43,11 +44,21 @@ class Stop:
         return max(0.0, min(until_over, self._drain)) + LEAVE
 
     def ask(self, why: str) -> None:
-        """Leave. Asked a second time, do not even wait for the run."""
-        wait = 0.0 if self.asked else self._drain
-        self._over_at = time.monotonic() + wait
+        """Leave. Asked a second time for the same reason, do not even wait for the run.
+
+        Another reason changes nothing: a Spot notice is followed by a SIGTERM as a matter of course.
+        """
+        wait = 0.0 if why in self._reasons else self._drain
+        self._reasons.add(why)
+        self._over_at = min(self._over_at, time.monotonic() + wait)
         self._asked.set()
         event("draining", why=why, seconds=wait)
+
+    def leave(self, why: str) -> None:
+        """Ask, and end this process by force should it not be gone in time."""
+        if not self.asked:
+            self._end_surely()
+        self.ask(why)
 
     def wait(self, seconds: float) -> bool:
         """Sleep, unless asked to leave meanwhile."""
@@ -72,9 +83,7 @@ class Stop:
         while True:
             number = listener.recv(1)[0]
             if number in _SIGNALS:
-                if not self.asked:
-                    self._end_surely()
-                self.ask(signal.Signals(number).name)
+                self.leave(signal.Signals(number).name)
 
     def _end_surely(self) -> None:
         timer = threading.Timer(self._drain + LEAVE, _end)

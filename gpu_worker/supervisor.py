@@ -1,33 +1,38 @@
 """The supervisor: poll, claim, have it run, hand the ending over, and again; one task at a time.
 
 Threads: this loop; a heart for each attempt (`heart`); the finisher (`ending`); the signals'
-(`stop`); the watchdog. Only this loop starts and talks to the child.
+(`stop`); the watchdog; the Spot notice's (`spot`); the ECS agent's (`protection`). Only this loop
+starts and talks to the child.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from gpu_worker.attempt import Attempt, Limits
+from gpu_worker.attempt import Attempt
 from gpu_worker.child_process import Child
 from gpu_worker.ending import Ending, Finisher
 from gpu_worker.fitness import Check, lanes_fit_lease
 from gpu_worker.heart import Heart
 from gpu_worker.lanes import LanePoller, lane_names
+from gpu_worker.limits import Limits
 from gpu_worker.nursery import Nursery, Unfit
 from gpu_worker.order import order_for
 from gpu_worker.outcome import Broken, Outcome
+from gpu_worker.protection import Protection
+from gpu_worker.protocol import Run
 from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import Stop
 from gpu_worker.watchdog import Watchdog
 from taskgate.catalog import Catalog, TaskType
-from taskgate.errors import BadSetting
+from taskgate.errors import BadSetting, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway.worker import Failure, Held, Released, WorkerGateway
+from taskgate.lifecycle.retry import ErrorCode
 from taskgate.ports import Delivery, Ports
 from taskgate.settings import Environment
 
@@ -36,6 +41,9 @@ EXIT_UNFIT: Final = 3
 _CLAIM_AGAIN_AFTER: Final = 5
 _CANCEL_MARGIN: Final = 2
 _MARGIN: Final = 1.0
+_LOOK_AGAIN_AFTER: Final = 2.0
+SETUPS_IN_A_ROW: Final = 2
+"""So many setups that failed with a task in hand say that the host, not the task, is at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +56,7 @@ class Workplace:
     environment: Environment
     settings: WorkerSettings
     stop: Stop
+    protection: Protection = field(default_factory=Protection)
     checks: tuple[Check, ...] = ()
 
 
@@ -63,6 +72,7 @@ class Supervisor:
         self._finisher = Finisher(place.gateway)
         self._watchdog = Watchdog(self._settings.silent_limit)
         self._numbers = itertools.count(1)
+        self._failed_setups = 0
 
     def serve(self) -> int:
         """Returns the exit code, with no child, no thread and no file left behind."""
@@ -70,12 +80,14 @@ class Supervisor:
         preload = self._types if self._settings.preload else ()
         nursery = Nursery(scratch, preload, self._place.checks, self._stop)
         self._watchdog.start()
+        self._place.protection.start()
         try:
             return self._serve(nursery, scratch)
         finally:
             nursery.close()
             # A finished run's upload is worth the rest of the drain.
             self._finisher.wait(self._stop.time_left - _MARGIN)
+            self._place.protection.close()
             self._watchdog.close()
             scratch.close()
             event("left")
@@ -93,8 +105,16 @@ class Supervisor:
 
     def _require_fitting_lanes(self) -> None:
         names, lease = lane_names(self._settings.pool), self._place.environment.lease
-        if problem := lanes_fit_lease(self._place.ports.lanes, names, lease):
-            raise Unfit(problem)
+        while not self._stop.asked:
+            try:
+                problem = lanes_fit_lease(self._place.ports.lanes, names, lease)
+            except Unavailable as error:
+                swallowed("lanes_unknown", error)
+                self._stop.wait(_LOOK_AGAIN_AFTER)
+                continue
+            if problem:
+                raise Unfit(problem)
+            return
 
     def _turn(self, nursery: Nursery, scratch: Scratch) -> None:
         child = nursery.child()
@@ -103,6 +123,8 @@ class Supervisor:
         with self._watchdog.expecting("poll"):
             delivery = self._poller.next()
         if delivery is None:
+            if self._finisher.wait(0):
+                self._place.protection.release()
             return
         if self._stop.asked or nursery.died_idle(child):
             # Nobody has claimed it: no attempt is spent.
@@ -124,26 +146,33 @@ class Supervisor:
         return held
 
     def _attend(self, held: Held, child: Child, scratch: Scratch) -> None:
-        heart = Heart(self._place.gateway, held, self._place.environment.beat)
+        protection = self._place.protection
+        protection.hold()
+        beat = self._place.environment.beat
+        heart = Heart(self._place.gateway, held, beat, protection.hold)
         heart.start()
         began, folder = time.monotonic(), scratch.folder("attempt")
         order = order_for(held, self._place.catalog, next(self._numbers), folder)
         if isinstance(order, Failure):
             outcome: Outcome = Broken(order)
         else:
-            run, task_type = order
-            limits = self._limits(held, task_type)
-            now = self._place.ports.now
-            outcome = Attempt(run, child, heart, limits, self._stop, now).run()
-        self._finisher.take(Ending(held, outcome, heart, folder, time.monotonic() - began))
+            outcome = self._ran(*order, child, heart)
+        self._finisher.take(Ending(heart.held, outcome, heart, folder, time.monotonic() - began))
+        if self._failed_setups >= SETUPS_IN_A_ROW:
+            raise Unfit(f"{SETUPS_IN_A_ROW} setups in a row failed")
 
-    def _limits(self, held: Held, task_type: TaskType) -> Limits:
+    def _ran(self, order: Run, task_type: TaskType, child: Child, heart: Heart) -> Outcome:
+        limits, now = self._limits(task_type), self._place.ports.now
+        outcome = Attempt(order, child, heart, limits, self._stop, now).run()
+        failed = isinstance(outcome, Broken) and outcome.failure.code is ErrorCode.STARTUP_FAILED
+        self._failed_setups = self._failed_setups + 1 if failed else 0
+        return outcome
+
+    def _limits(self, task_type: TaskType) -> Limits:
         environment = self._place.environment
         # A cancel is seen with the next beat, and the sweep enforces it after its grace.
         left = environment.cancel_grace - environment.beat - _CANCEL_MARGIN
         return Limits(
-            run_ends_at=held.task.run_ends_at,
-            deadline_at=held.task.deadline_at,
             startup=task_type.startup_timeout,
             kill_grace=max(0.5, min(self._settings.kill_grace, left)),
         )

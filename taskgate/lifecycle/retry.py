@@ -32,6 +32,7 @@ class ErrorCode(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     STARTUP_FAILED = "startup_failed"
     INVALID_INPUT = "invalid_input"
+    INPUT_LOST = "input_lost"
     MODEL_ERROR = "model_error"
     UPSTREAM_ERROR = "upstream_error"
     QUOTA_EXHAUSTED = "quota_exhausted"

@@ -178,7 +178,7 @@ class WorkerWorld:
         for stop, thread in self._stops:
             if thread.is_alive():
                 stop.ask("the test is over")
-                stop.ask("at once")
+                stop.ask("the test is over")
         self.join()
         self.events.close()
         left = [p.name for p in self.tmp_path.glob("taskgate-worker-*")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_worker.failures import ERRORS, OUT_OF_MEMORY, UNKNOWN, UPSTREAM, failed, judge
+from gpu_worker.error_table import ERRORS, OUT_OF_MEMORY, UNKNOWN, UPSTREAM
+from gpu_worker.failures import failed, judge
 from gpu_worker.output import BadOutput, NotANumber, storable, to_json
 from gpu_worker.runner import Permanent, Transient, Verdict
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from gpu_worker.channel import MAX_FRAME, Channel, ChannelClosed
 from gpu_worker.context import Context, TaskCanceled
 from gpu_worker.output import BadOutput
 from gpu_worker.protocol import (
-    MAX_FRAME,
     BrokenFrame,
     Cancel,
-    Channel,
-    ChannelClosed,
     Drain,
+    Extend,
     Failed,
     Finished,
     Load,
@@ -28,7 +27,9 @@ from gpu_worker.protocol import (
     Ready,
     Run,
     Saved,
+    Snoozed,
     Stopped,
+    TimeLeft,
     decode,
     encode,
 )
@@ -47,6 +48,9 @@ MESSAGES = [
     Finished(1, [["a.txt", "/f/a.txt", "text/plain"]], '{"a":1}'),  # type: ignore[list-item]
     Failed(number=1, code="model_error", error_class="transient", message=TEXT, restart=True),
     Stopped(1),
+    Extend(1, 90.5),
+    Snoozed(1, 60),
+    TimeLeft(1, 12.5, answers=True),
 ]
 
 

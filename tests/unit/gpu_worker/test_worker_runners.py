@@ -15,8 +15,9 @@ import pytest
 from pdf_samples import as_input, pdf
 from PIL import Image
 
+from gpu_worker.channel import Channel, ChannelClosed
 from gpu_worker.context import Context
-from gpu_worker.protocol import Channel, ChannelClosed, Run
+from gpu_worker.protocol import Run
 from gpu_worker.runners.embed_document import EmbedDocument
 from gpu_worker.runners.text_to_image import TextToImage
 from taskgate.catalog.embed_document import EmbedDocumentInput
