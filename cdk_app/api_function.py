@@ -47,6 +47,7 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             ["dynamodb:BatchGetItem", "dynamodb:UpdateItem"],
             [data.ephemeral.table.table_arn],
         ),
-        allow(["sqs:SendMessage"], data.lanes.arns),
+        # A lane's count, for `explain` and `queues`.
+        allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], data.lanes.arns),
         allow(["s3:GetObject"], [data.results.results_arn]),
     ]

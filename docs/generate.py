@@ -25,7 +25,7 @@ PAGES: Final = (
     "docs/guarantees.md",
     "docs/explanation/lifecycle.md",
 )
-WAYS_OUT: Final = frozenset({Verb.CANCEL, Verb.STOPPED, Verb.EXPIRE, Verb.REOPEN})
+WAYS_OUT: Final = frozenset({Verb.CANCEL, Verb.STOPPED, Verb.EXPIRE, Verb.BURY, Verb.REOPEN})
 """Drawn apart: in one picture their arrows would hide the way that most tasks go."""
 _BLOCK: Final = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 

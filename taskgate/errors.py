@@ -224,6 +224,11 @@ class VerbNotAllowed(Problem):
 
     code, status = "verb_not_allowed", 409
 
+    def __init__(self, message: str | None = None, state: str | None = None) -> None:
+        super().__init__(message)
+        self.state = state
+        """The task's state, where it is known to be the reason."""
+
 
 class IdempotencyKeyReused(Problem):
     """The Idempotency-Key was used before, with another request."""

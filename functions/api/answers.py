@@ -31,8 +31,8 @@ def answer(
 
 def tagged(text: str, if_none_match: str | None, headers: Mapping[str, str]) -> Response[str]:
     """The JSON text with its ETag; 304 without a body when the caller holds it already."""
-    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
-    known = if_none_match is not None and _matches(if_none_match, tag)
+    tag = tag_of(text)
+    known = if_none_match is not None and matches(if_none_match, tag)
     return Response(
         status_code=304 if known else 200,
         content_type=None if known else JSON,
@@ -47,6 +47,12 @@ def redirect(url: str) -> Response[str]:
     return Response(status_code=302, content_type=None, body="", headers=headers)
 
 
-def _matches(header: str, tag: str) -> bool:
+def tag_of(text: str) -> str:
+    """The ETag of an answer."""
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+
+
+def matches(header: str, tag: str) -> bool:
+    """Whether `If-None-Match` holds the tag."""
     known = [candidate.strip().removeprefix("W/") for candidate in header.split(",")]
     return "*" in known or tag in known

@@ -19,10 +19,13 @@ from taskgate.errors import (
     TaskNotFound,
     Unauthenticated,
 )
-from taskgate.gateway.reading import TASK_ID
+from taskgate.gateway.reading import MAX_WAIT, TASK_ID
 from taskgate.principal import Principal
 
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+PREFER_WAIT: Final = re.compile(
+    r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,4})\"?\s*(?:$|[,;])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +61,33 @@ class Asked:
         found = self.event.get("headers", {}).get(name)
         return None if found is None else str(found)
 
-    def query(self, *known: str) -> Mapping[str, str]:
+    def query(self, *known: str, prefix: str | None = None) -> Mapping[str, str]:
         """The query's parameters. An unknown one is refused: it might be a filter we do not know,
-        and an answer that ignores it would be an untrue one.
+        and an answer that ignores it would be an untrue one. All with the prefix are known.
         """
         given = self.event.get("queryStringParameters") or {}
-        unknown = [FieldProblem(n, "is no parameter of this route") for n in given.keys() - known]
+        unknown = [
+            FieldProblem(name, "is no parameter of this route")
+            for name in given.keys() - known
+            if not (prefix and name.startswith(prefix))
+        ]
         if unknown:
             raise InvalidRequest(fields=sorted(unknown, key=lambda f: f.field))
         return given
 
+    @property
+    def preferred_wait(self) -> int:
+        """Seconds of `Prefer: wait=N` (RFC 7240), at most `MAX_WAIT`; 0 for none or nonsense."""
+        found = PREFER_WAIT.search(self.header("prefer") or "")
+        return min(int(found[1]), MAX_WAIT) if found else 0
+
     def body(self) -> Mapping[str, Any]:
         """The body as a JSON object."""
         return strict_json.parse(self.raw_body())
+
+    def optional_body(self) -> Mapping[str, Any]:
+        """The body as a JSON object; an empty one stands for all defaults."""
+        return self.body() if self.raw_body().strip() else {}
 
     def raw_body(self) -> bytes:
         """The body's bytes; HTTP API sends them in base64 unless the content type is a text."""

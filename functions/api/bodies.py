@@ -5,14 +5,70 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
+from functions.api.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
+from taskgate.gateway.scheduling import MAX_AHEAD_SECONDS, Start
+from taskgate.gateway.submitting import SubmitRequest
 from taskgate.task import CancelMode
 
 MAX_METADATA_BYTES: Final = 1024
+MAX_SECONDS: Final = 39_600
+"""No run may be longer: SQS hides a message for at most 12 hours."""
+
+
+def _short(reason: str) -> str:
+    if len(reason.encode()) > 200:
+        raise ValueError("at most 200 bytes of UTF-8")
+    return reason
+
+
+def _instant(text: str) -> str:
+    moment(text)
+    return text
+
+
+def _alone(delay: int, info: ValidationInfo) -> int:
+    if info.data.get("run_at") is not None:
+        raise ValueError("not together with run_at")
+    return delay
+
+
 Label = Annotated[str, Field(min_length=1, max_length=64)]
 LabelText = Annotated[str, Field(max_length=256)]
+Reason = Annotated[
+    str,
+    AfterValidator(_short),
+    Field(description="Why, at most 200 bytes; kept in the history."),
+]
+RunAt = Annotated[
+    str,
+    AfterValidator(_instant),
+    Field(
+        max_length=40,
+        json_schema_extra={"format": "date-time"},
+        description="When to start: RFC 3339 with an offset or Z, at most 90 days ahead."
+        " In the past means now.",
+    ),
+]
+Delay = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=MAX_AHEAD_SECONDS,
+        description="Seconds from now until the start, instead of `run_at`.",
+    ),
+    AfterValidator(_alone),
+]
 
 
 class Body(BaseModel):
@@ -27,6 +83,20 @@ class Body(BaseModel):
             return cls.model_validate(body)
         except ValidationError as error:
             raise InvalidRequest(fields=_fields(error)) from None
+
+
+class Timeouts(Body):
+    """The caller's own limits, within those of the task type."""
+
+    queue_seconds: Annotated[
+        int | None, Field(ge=1, description="Waiting for a worker; at most the type's deadline.")
+    ] = None
+    run_seconds: Annotated[
+        int | None, Field(ge=1, description="One run; at most the type's `max_run`.")
+    ] = None
+    deadline_seconds: Annotated[
+        int | None, Field(ge=1, description="The whole life, from the start; at most the type's.")
+    ] = None
 
 
 class SubmitBody(Body):
@@ -51,13 +121,22 @@ class SubmitBody(Body):
         dict[Label, LabelText],
         Field(
             max_length=16,
-            description="Your own labels, at most 1024 bytes in all; kept, never looked at.",
+            description="Your own labels, at most 1024 bytes in all; kept, and good for filters.",
         ),
     ] = {}
+    run_at: RunAt | None = None
+    delay: Delay | None = None
     expected_seconds: Annotated[
         int | None,
-        Field(ge=1, le=39_600, description="How long the run should take; it may take 3 × that."),
+        Field(
+            ge=1,
+            le=MAX_SECONDS,
+            description="How long the run should take; it may take 3 × that.",
+        ),
     ] = None
+    timeouts: Annotated[
+        Timeouts, Field(description="Your own limits, in seconds, within those of the type.")
+    ] = Timeouts()
 
     @field_validator("metadata")
     @classmethod
@@ -65,6 +144,19 @@ class SubmitBody(Body):
         if sum(len((k + v).encode()) for k, v in labels.items()) > MAX_METADATA_BYTES:
             raise ValueError(f"at most {MAX_METADATA_BYTES} bytes of UTF-8 in all")
         return labels
+
+    def request(self, idempotency_key: str | None) -> SubmitRequest:
+        """What the gateway takes."""
+        return SubmitRequest(
+            type=self.type,
+            input=self.input,
+            priority=self.priority,
+            metadata=self.metadata,
+            expected_seconds=self.expected_seconds,
+            start=_start(self.run_at, self.delay),
+            timeouts=self.timeouts.model_dump(exclude_none=True),
+            idempotency_key=idempotency_key,
+        )
 
 
 class CancelBody(Body):
@@ -78,18 +170,52 @@ class CancelBody(Body):
         Literal["soft", "hard"],
         Field(description="`soft` lets the run go on and drops its result; `hard` stops it."),
     ] = "soft"
-    reason: Annotated[str, Field(description="Why, at most 200 bytes; kept in the history.")] = ""
-
-    @field_validator("reason")
-    @classmethod
-    def _short(cls, reason: str) -> str:
-        if len(reason.encode()) > 200:
-            raise ValueError("at most 200 bytes of UTF-8")
-        return reason
+    reason: Reason = ""
 
     @property
     def cancel_mode(self) -> CancelMode:
         return CancelMode(self.mode)
+
+
+class ReasonBody(Body):
+    """What the verbs take that need no more than a reason; an empty body gives none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "the GPU is gone"}]})
+
+    reason: Reason = ""
+
+
+class ExtendBody(Body):
+    """What `POST /v1/tasks/{task_id}/extend` takes."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"seconds": 600}]})
+
+    seconds: Annotated[
+        int,
+        Field(ge=1, le=21_600, description="More time for the run; never beyond its `max_run`."),
+    ]
+    reason: Reason = ""
+
+
+class RescheduleBody(Body):
+    """What `POST /v1/tasks/{task_id}/reschedule` takes: `run_at` or `delay`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"delay": 3600}]})
+
+    run_at: RunAt | None = None
+    delay: Delay | None = None
+    reason: Reason = ""
+
+    @property
+    def start(self) -> Start:
+        """The new time; one of the two fields must be there."""
+        if self.run_at is None and self.delay is None:
+            raise InvalidRequest(fields=[FieldProblem("run_at", "give this or delay")])
+        return _start(self.run_at, self.delay)
+
+
+def _start(run_at: str | None, delay: int | None) -> Start:
+    return Start(None if run_at is None else moment(run_at), delay)
 
 
 def _fields(error: ValidationError) -> list[FieldProblem]:

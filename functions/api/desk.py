@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from functions.api.remembered import EndedViews
@@ -17,6 +19,7 @@ class Desk:
     room: Room
     catalog: Catalog = CATALOG
     ended: EndedViews = field(default_factory=EndedViews)
+    sleep: Callable[[float], None] = time.sleep
 
     @property
     def ports(self) -> Ports:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from functions import VERSION
-from functions.api import schemas
-from functions.api.operations import ALWAYS, OPERATIONS, Answered, Operation, Parameter
+from functions.api import schemas, shapes
+from functions.api.operation import ALWAYS, Answered, Operation, Parameter
+from functions.api.operations import OPERATIONS
 from functions.api.problems import PROBLEM_JSON, kinds, title_of
 from taskgate.errors import Problem
 from taskgate.routes import ROUTES, Route
@@ -26,6 +27,7 @@ the whole stage is over its throttle, and 500 when the store of the API keys is 
 HEADERS: Final[dict[str, Any]] = {
     "Location": "Where to go on.",
     "Idempotent-Replayed": "`true` when an earlier request with this key made the task.",
+    "Preference-Applied": "The wait that was granted.",
     "ETag": "Of this very answer.",
     "Cache-Control": "How long the answer stays true.",
     "Retry-After": "Seconds until it is worth asking again; absent once the task has ended.",
@@ -84,7 +86,7 @@ def _operation(route: Route, operation: Operation) -> dict[str, Any]:
         },
     }
     if operation.body:
-        content = {"application/json": {"schema": schemas.ref(operation.body)}}
+        content = {"application/json": {"schema": shapes.ref(operation.body)}}
         made["requestBody"] = {"required": operation.body_required, "content": content}
     return made
 
@@ -103,11 +105,10 @@ def _answered(answered: Answered) -> dict[str, Any]:
     made: dict[str, Any] = {"description": answered.about}
     if answered.headers:
         made["headers"] = {
-            name: {"description": HEADERS[name], "schema": schemas.TEXT}
-            for name in answered.headers
+            name: {"description": HEADERS[name], "schema": shapes.TEXT} for name in answered.headers
         }
     if answered.schema:
-        made["content"] = {answered.media: {"schema": schemas.ref(answered.schema)}}
+        made["content"] = {answered.media: {"schema": shapes.ref(answered.schema)}}
     return made
 
 
@@ -122,9 +123,9 @@ def _problems(found: Iterable[type[Problem]]) -> dict[str, Any]:
     found = list(found)
     made: dict[str, Any] = {
         "description": "\n".join(f"- `{kind.code}`: {title_of(kind)}" for kind in found),
-        "content": {PROBLEM_JSON: {"schema": schemas.ref("Problem")}},
+        "content": {PROBLEM_JSON: {"schema": shapes.ref("Problem")}},
     }
     if any(kind.retry_after for kind in found):
-        retry = {"description": "Seconds until a new try may succeed.", "schema": schemas.TEXT}
+        retry = {"description": "Seconds until a new try may succeed.", "schema": shapes.TEXT}
         made["headers"] = {"Retry-After": retry}
     return made

@@ -3,76 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from functions.api import problems
-from functions.api.schemas import ID, TEXT, Schema
-from functions.api.tasks import DEFAULT_PAGE
+from functions.api.lists import DEFAULT_PAGE
+from functions.api.operation import (
+    JSON_BODY,
+    READS,
+    TASK_ID,
+    Answered,
+    Operation,
+    Parameter,
+)
+from functions.api.shapes import TEXT, TIME
+from functions.api.steering_operations import STEERING
 from taskgate import errors
-from taskgate.errors import Problem
-from taskgate.gateway.reading import MAX_PAGE
+from taskgate.gateway.listing import MAX_PAGE
+from taskgate.gateway.reading import MAX_WAIT
+from taskgate.lifecycle.states import State
 
-Problems = tuple[type[Problem], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A query parameter or a header."""
-
-    name: str
-    place: str
-    about: str
-    schema: Schema
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One kind of success: its schema's name, or None when there is no body."""
-
-    about: str
-    schema: str | None = None
-    headers: tuple[str, ...] = ()
-    media: str = "application/json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """What one route does."""
-
-    name: str
-    summary: str
-    answers: Mapping[int, Answered]
-    about: str = ""
-    parameters: tuple[Parameter, ...] = ()
-    body: str | None = None
-    body_required: bool = True
-    refuses: Problems = field(default=())
-
-
-TASK_ID: Final = Parameter("task_id", "path", "The task's id.", ID, required=True)
-ALWAYS: Final[Problems] = (
-    errors.Unauthenticated,
-    errors.ExpiredKey,
-    problems.InternalError,
-    problems.TryAgain,
-)
-"""What every route behind a key may answer."""
-READS: Final[Problems] = (errors.MissingScope, errors.InvalidRequest)
-JSON_BODY: Final[Problems] = (
-    errors.EmptyBody,
-    errors.MalformedJson,
-    errors.DuplicateKey,
-    errors.LoneSurrogate,
-    errors.NestedTooDeep,
-    errors.BodyTooLarge,
-    errors.NotAnObject,
-    errors.InexactNumber,
-    errors.InvalidRequest,
-)
-
+WAIT: Final = {"type": "integer", "minimum": 0, "maximum": MAX_WAIT, "default": 0}
 OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+    **STEERING,
     ("POST", "/v1/tasks"): Operation(
         name="submitTask",
         summary="Submit a task",
@@ -86,16 +37,25 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
                 " with another body is refused. Keys of different users never meet.",
                 {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
             ),
+            Parameter(
+                "Prefer",
+                "header",
+                f"`wait=N`: hold the answer back until the task has ended, at most N seconds and"
+                f" at most {MAX_WAIT}. It is accepted all the same when it has not.",
+                TEXT,
+            ),
         ),
         body="Submit",
         answers={
             202: Answered(
                 "Accepted, or a replay of a task that has not ended.",
                 "TaskRecord",
-                ("Location", "Idempotent-Replayed"),
+                ("Location", "Idempotent-Replayed", "Preference-Applied"),
             ),
             200: Answered(
-                "A replay; its task has ended.", "TaskRecord", ("Location", "Idempotent-Replayed")
+                "It has ended: a replay, or within the wait that was asked for.",
+                "TaskRecord",
+                ("Location", "Idempotent-Replayed", "Preference-Applied"),
             ),
         },
         refuses=(
@@ -111,8 +71,9 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/v1/tasks"): Operation(
         name="listTasks",
         summary="List your tasks, newest first",
-        about="A page ends at `limit` tasks, or earlier when it would grow too large to answer."
-        " `next_cursor` is null on the last page only.",
+        about="A page ends at `limit` tasks, or earlier when it would grow too large to answer, or"
+        " when a filter has looked at many: it may be short or empty. `next_cursor` is null on the"
+        " last page only. `metadata.NAME=TEXT` as a parameter lists the tasks that bear this label.",
         parameters=(
             Parameter(
                 "limit",
@@ -120,7 +81,23 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
                 "Tasks a page.",
                 {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": DEFAULT_PAGE},
             ),
-            Parameter("cursor", "query", "`next_cursor` of the page before.", TEXT),
+            Parameter(
+                "cursor",
+                "query",
+                "`next_cursor` of the page before, with the same filters.",
+                TEXT,
+            ),
+            Parameter(
+                "state",
+                "query",
+                "Only these: "
+                + ", ".join(f"`{state}`" for state in State)
+                + "; several with commas.",
+                TEXT,
+            ),
+            Parameter("type", "query", "Only this task type.", TEXT),
+            Parameter("since", "query", "Only those created at or after this time.", TIME),
+            Parameter("until", "query", "Only those created before this time.", TIME),
         ),
         answers={200: Answered("A page.", "TaskPage")},
         refuses=(*READS, errors.BadCursor),
@@ -140,6 +117,13 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         parameters=(
             TASK_ID,
             Parameter("If-None-Match", "header", "The last `ETag`.", TEXT),
+            Parameter(
+                "wait",
+                "query",
+                "Seconds to hold the answer back until the task has ended; with `If-None-Match`"
+                " until the status differs from that one.",
+                WAIT,
+            ),
         ),
         answers={
             200: Answered("The status.", "Status", ("ETag", "Cache-Control", "Retry-After")),
@@ -167,18 +151,15 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         },
         refuses=(*READS, errors.TaskNotFound, errors.ResultNotReady, errors.ResultFileNotFound),
     ),
-    ("POST", "/v1/tasks/{task_id}/cancel"): Operation(
-        name="cancelTask",
-        summary="Cancel a task",
-        about="Safe to repeat: a task that has ended is answered as it is.",
+    ("GET", "/v1/tasks/{task_id}/explain"): Operation(
+        name="explainTask",
+        summary="Why it is in this state, what it waits for, when the gateway looks next",
+        about="In plain sentences and as fields. Spans and counts are honest estimates: the"
+        " gateway looks each minute, and a lane's count is the queue's own guess. An operator may"
+        " ask about any task.",
         parameters=(TASK_ID,),
-        body="Cancel",
-        body_required=False,
-        answers={
-            200: Answered("It has ended: canceled, or earlier in its own way.", "TaskRecord"),
-            202: Answered("Asked for; a worker must still stop.", "TaskRecord"),
-        },
-        refuses=(*JSON_BODY[1:], errors.MissingScope, errors.TaskNotFound),
+        answers={200: Answered("The explanation.", "Explanation")},
+        refuses=(*READS, errors.TaskNotFound),
     ),
     ("GET", "/v1/task-types"): Operation(
         name="listTaskTypes",
@@ -191,6 +172,12 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         summary="Your books",
         about="At any moment `submitted` is the sum of `active` and the four ended counts.",
         answers={200: Answered("The ledger.", "Stats")},
+        refuses=READS,
+    ),
+    ("GET", "/v1/queues"): Operation(
+        name="listQueues",
+        summary="About how many wait in each lane (operators)",
+        answers={200: Answered("The lanes.", "Queues")},
         refuses=READS,
     ),
     ("GET", "/openapi.json"): Operation(

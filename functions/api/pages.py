@@ -41,6 +41,13 @@ def stats(desk: Desk, asked: Asked) -> Response[str]:
     return answer(_books(reading.stats(desk.ports, asked.principal)))
 
 
+def queues(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /v1/queues`: about how many wait in each lane. Operators only."""
+    asked.query()
+    waiting = reading.queues(desk.ports, asked.principal, desk.catalog.lanes())
+    return answer({"queues": [_queue(lane, count) for lane, count in waiting.items()]})
+
+
 def openapi_json(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /openapi.json`: OpenAPI 3.1, built once."""
     del desk, asked
@@ -78,6 +85,11 @@ def _task_type(kind: TaskType) -> dict[str, Any]:
         },
         "input_schema": _input_schema(kind.input_model),
     }
+
+
+def _queue(lane: str, waiting: int) -> dict[str, Any]:
+    pool, _, priority = lane.rpartition("-")
+    return {"lane": lane, "pool": pool, "priority": priority, "waiting": waiting}
 
 
 def _books(ledger: Ledger) -> dict[str, Any]:

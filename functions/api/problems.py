@@ -18,10 +18,23 @@ from taskgate.errors import (
     VerbNotAllowed,
 )
 from taskgate.lifecycle.history import cap_bytes
+from taskgate.lifecycle.states import Verb
 
 PROBLEM_JSON: Final = "application/problem+json"
 MAX_FIELDS: Final = 20
 """Of the wrong fields, so many are named: an answer must not grow with the mess that was sent."""
+
+
+ASKED: Final[Mapping[str, str]] = {
+    Verb.EXTEND: "be extended",
+    Verb.RESCUE: "be recovered; only a stalled one can",
+    Verb.FAIL: "be failed by hand; only a stalled one can",
+    Verb.PAUSE: "be paused",
+    Verb.RESUME: "be resumed",
+    Verb.REOPEN: "be run again",
+    Verb.RESCHEDULE: "be rescheduled; only one that has not started waiting can",
+}
+"""The verbs of the life cycle in the words of the routes that ask for them."""
 
 
 class NoSuchRoute(Problem):
@@ -60,7 +73,8 @@ def problem_of(error: Exception) -> Problem:
         case Unavailable():
             return TryAgain()
         case IllegalTransition():
-            return VerbNotAllowed(str(error))
+            asked = ASKED.get(error.verb, error.verb.replace("_", " "))
+            return VerbNotAllowed(f"A task that is {error.state} cannot {asked}.", error.state)
         case _:
             return InternalError()
 
@@ -98,7 +112,7 @@ def _body(problem: Problem, request_id: str) -> dict[str, Any]:
     }
     if problem.fields:
         body["errors"] = [_field(f) for f in problem.fields[:MAX_FIELDS]]
-    if isinstance(problem, ResultNotReady):
+    if isinstance(problem, ResultNotReady | VerbNotAllowed) and problem.state:
         body["state"] = problem.state
     return body
 

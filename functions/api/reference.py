@@ -83,12 +83,25 @@ def _parameter(parameter: Mapping[str, Any]) -> str:
 def _fields(made: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[str]:
     if "requestBody" not in operation:
         return
-    name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
-    schema = made["components"]["schemas"][name.rpartition("/")[2]]
+    body = operation["requestBody"]["content"]["application/json"]["schema"]
+    yield from _lines(made, body, "")
+
+
+def _lines(made: Mapping[str, Any], named: Mapping[str, Any], before: str) -> Iterator[str]:
+    schema = made["components"]["schemas"][named["$ref"].rpartition("/")[2]]
     required = schema.get("required", ())
     for field, about in schema["properties"].items():
-        need = "required" if field in required else f"default `{json.dumps(about.get('default'))}`"
-        yield f"- `{field}` ({need}): {about['description']}"
+        default = about.get("default")
+        need = "required" if field in required else f"default `{json.dumps(default)}`"
+        yield f"- `{before}{field}` ({need}): {_described(about)}"
+        if "$ref" in about:
+            yield from _lines(made, about, f"{before}{field}.")
+
+
+def _described(about: Mapping[str, Any]) -> str:
+    """Of the field, or of the one thing that it may be beside null."""
+    inner = (option.get("description") for option in about.get("anyOf", ()))
+    return about.get("description") or next(filter(None, inner))
 
 
 def _problems(made: Mapping[str, Any]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from functions.api import views
 from functions.api.answers import answer, redirect
 from functions.api.asked import Asked, yes_or_no
 from functions.api.desk import Desk
+from functions.api.times import when
 from taskgate.errors import FieldProblem, ResultFileNotFound
 from taskgate.gateway import reading
 from taskgate.task import ResultFile, Task
@@ -47,7 +48,7 @@ def _manifest(desk: Desk, task: Task) -> dict[str, Any]:
         "id": task.id,
         "files": files,
         "output": views.parsed(task.output),
-        "expires_at": views.when(expires_at) if files else None,
+        "expires_at": when(expires_at) if files else None,
     }
 
 

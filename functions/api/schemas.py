@@ -2,70 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
-from functions.api.bodies import CancelBody, SubmitBody
+from functions.api.bodies import CancelBody, ExtendBody, ReasonBody, RescheduleBody, SubmitBody
 from functions.api.problems import kinds
+from functions.api.shapes import (
+    ID,
+    REFERENCE,
+    SECONDS,
+    TEXT,
+    TIME,
+    WHOLE,
+    Schema,
+    described,
+    list_of,
+    object_of,
+    or_null,
+    ref,
+)
 from taskgate.catalog import CATALOG
-from taskgate.gateway.reading import TASK_ID
+from taskgate.gateway import explaining
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.task import CancelMode
-
-Schema = dict[str, Any]
-REFERENCE: Final = "#/components/schemas/{model}"
-
-
-def ref(name: str) -> Schema:
-    """A reference to a schema of this document."""
-    return {"$ref": REFERENCE.format(model=name)}
 
 
 def components() -> dict[str, Schema]:
     """Every named schema."""
     return {
-        "Submit": _submit(),
+        **_submit(),
         "Cancel": CancelBody.model_json_schema(ref_template=REFERENCE),
+        "Reason": ReasonBody.model_json_schema(ref_template=REFERENCE),
+        "Extend": ExtendBody.model_json_schema(ref_template=REFERENCE),
+        "Reschedule": RescheduleBody.model_json_schema(ref_template=REFERENCE),
         **{_input_name(kind.input_model): _input(kind.input_model) for kind in CATALOG},
-        "TaskSummary": _object(SUMMARY),
-        "TaskRecord": _object(RECORD),
-        "Task": _object({**RECORD, **PULSE}),
-        "TaskPage": _object({"tasks": _list(ref("TaskSummary")), "next_cursor": _or_null(TEXT)}),
-        "Status": _object(STATUS),
+        "TaskSummary": object_of(SUMMARY),
+        "TaskRecord": object_of(RECORD),
+        "Task": object_of({**RECORD, **PULSE}),
+        "TaskPage": object_of({"tasks": list_of(ref("TaskSummary")), "next_cursor": or_null(TEXT)}),
+        "Status": object_of(STATUS),
+        "Explanation": object_of(EXPLANATION),
+        "Queues": object_of({"queues": list_of(object_of(QUEUE))}),
         "State": {"enum": [state.value for state in State], "type": "string"},
-        "Error": _object(ERROR),
-        "ErrorInFull": _object({**ERROR, "details": TEXT}),
-        "ResultFile": _object(RESULT_FILE),
-        "Result": _object(RESULT),
-        "TaskTypes": _object({"task_types": _list(_object(TASK_TYPE))}),
-        "Stats": _object(STATS),
-        "Health": _object({"status": {"const": "ok"}, "version": TEXT, "stage": TEXT}),
+        "Error": object_of(ERROR),
+        "ErrorInFull": object_of({**ERROR, "details": TEXT}),
+        "ResultFile": object_of(RESULT_FILE),
+        "Result": object_of(RESULT),
+        "TaskTypes": object_of({"task_types": list_of(object_of(TASK_TYPE))}),
+        "Stats": object_of(STATS),
+        "Health": object_of({"status": {"const": "ok"}, "version": TEXT, "stage": TEXT}),
         "OpenApi": {"type": "object", "description": "An OpenAPI 3.1 document."},
         "Page": {"type": "string", "description": "An HTML page."},
         "Problem": _problem(),
     }
-
-
-def _object(properties: Mapping[str, Any]) -> Schema:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _about(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
 
 
 def _input_name(model: type) -> str:
@@ -76,7 +65,8 @@ def _input(model: Any) -> Schema:
     return dict(model.model_json_schema(ref_template=REFERENCE))
 
 
-def _submit() -> Schema:
+def _submit() -> dict[str, Schema]:
+    """The body of a submit, and the named parts of it."""
     schema = SubmitBody.model_json_schema(ref_template=REFERENCE)
     inputs = [ref(_input_name(kind.input_model)) for kind in CATALOG]
     schema["properties"]["type"]["enum"] = [kind.name for kind in CATALOG]
@@ -84,25 +74,15 @@ def _submit() -> Schema:
         "anyOf": inputs,
         "description": "The task's input, by the schema of its type.",
     }
-    return schema
+    return {**schema.pop("$defs", {}), "Submit": schema}
 
 
 def _problem() -> Schema:
     codes = sorted(kind.code for kind in kinds())
-    schema = _object(PROBLEM | {"code": {"type": "string", "enum": codes}})
+    schema = object_of(PROBLEM | {"code": {"type": "string", "enum": codes}})
     schema["required"] = [name for name in PROBLEM if name not in ("errors", "state")]
     return schema
 
-
-TEXT: Final[Schema] = {"type": "string"}
-WHOLE: Final[Schema] = {"type": "integer", "minimum": 0}
-SECONDS: Final[Schema] = {"type": "number", "minimum": 0, "description": "Seconds."}
-TIME: Final[Schema] = {
-    "type": "string",
-    "format": "date-time",
-    "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$",
-}
-ID: Final[Schema] = {"type": "string", "pattern": f"^{TASK_ID.pattern}$"}
 
 ERROR: Final[Schema] = {
     "code": {"type": "string", "enum": [code.value for code in ErrorCode]},
@@ -112,31 +92,34 @@ ERROR: Final[Schema] = {
 }
 RESULT_FILE: Final[Schema] = {
     "name": TEXT,
-    "size": _about(WHOLE, "Bytes."),
+    "size": described(WHOLE, "Bytes."),
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "content_type": TEXT,
 }
 RESULT: Final[Schema] = {
     "id": ID,
-    "files": _list(_object({**RESULT_FILE, "url": _about(TEXT, "Signed; needs no key.")})),
+    "files": list_of(object_of({**RESULT_FILE, "url": described(TEXT, "Signed; needs no key.")})),
     "output": {"description": "The runner's small output, any JSON value."},
-    "expires_at": _about(_or_null(TIME), "The links are good until then; null without files."),
+    "expires_at": described(or_null(TIME), "The links are good until then; null without files."),
 }
 SUMMARY: Final[Schema] = {
     "id": ID,
     "type": TEXT,
     "state": ref("State"),
     "priority": {"type": "string", "enum": ["low", "normal", "high"]},
-    "attempt": _about(WHOLE, "Claims so far."),
+    "attempt": described(WHOLE, "Claims so far."),
     "created_at": TIME,
-    "updated_at": _about(TIME, "The last change of state, or the last beat where the pulse shows."),
-    "queued_at": _or_null(TIME),
-    "started_at": _or_null(TIME),
-    "ended_at": _or_null(TIME),
-    "deadline_at": _about(TIME, "By then it has ended, whatever happens."),
-    "error": _about(_or_null(ref("ErrorInFull")), "Why it ended badly, or its last attempt did."),
-    "cancel": _or_null(
-        _object(
+    "updated_at": described(
+        TIME, "The last change of state, or the last beat where the pulse shows."
+    ),
+    "run_at": described(or_null(TIME), "When it is to start; null for at once."),
+    "queued_at": or_null(TIME),
+    "started_at": or_null(TIME),
+    "ended_at": or_null(TIME),
+    "deadline_at": described(TIME, "By then it has ended, whatever happens."),
+    "error": described(or_null(ref("ErrorInFull")), "Why it ended badly, or its last attempt did."),
+    "cancel": or_null(
+        object_of(
             {
                 "mode": {"type": "string", "enum": [mode.value for mode in CancelMode]},
                 "code": ERROR["code"],
@@ -144,21 +127,22 @@ SUMMARY: Final[Schema] = {
             }
         )
     ),
-    "result": _or_null(_object({"files": _list(ref("ResultFile")), "output": {}})),
+    "result": or_null(object_of({"files": list_of(ref("ResultFile")), "output": {}})),
     "metadata": {"type": "object", "additionalProperties": TEXT},
-    "urls": _object(dict.fromkeys(("self", "status", "result", "cancel"), TEXT)),
+    "urls": object_of(dict.fromkeys(("self", "status", "result", "explain", "cancel"), TEXT)),
 }
-_BUDGET: Final = _object({"limit": WHOLE, "spent": WHOLE, "left": WHOLE})
-_HISTORY_ENTRY: Final = _object(
+_BUDGET: Final = object_of({"limit": WHOLE, "spent": WHOLE, "left": WHOLE})
+BUDGETS: Final = object_of(dict.fromkeys(("retries", "crashes", "interruptions"), _BUDGET))
+_HISTORY_ENTRY: Final = object_of(
     {
         "at": TIME,
         "verb": {"type": "string", "enum": [verb.value for verb in Verb]},
-        "from": _about(_or_null(ref("State")), "Null for the first entry, and after a fold."),
+        "from": described(or_null(ref("State")), "Null for the first entry, and after a fold."),
         "to": ref("State"),
         "attempt": WHOLE,
         "actor": TEXT,
         "reason": TEXT,
-        "folded": _about(WHOLE, "Entries between the one before and this one, no longer kept."),
+        "folded": described(WHOLE, "Entries between the one before and this one, no longer kept."),
     }
 )
 _LIMITS: Final = (
@@ -167,11 +151,11 @@ _LIMITS: Final = (
 )  # fmt: skip
 RECORD: Final[Schema] = {
     **SUMMARY,
-    "generation": _about(WHOLE, "How often a person has reopened it."),
-    "not_before": _about(_or_null(TIME), "The next attempt waits until then."),
-    "budgets": _object(dict.fromkeys(("retries", "crashes", "interruptions"), _BUDGET)),
-    "limits": _object({**dict.fromkeys(_LIMITS, SECONDS), "max_redeliveries": WHOLE}),
-    "history": _list(_HISTORY_ENTRY),
+    "generation": described(WHOLE, "How often a person has reopened it."),
+    "not_before": described(or_null(TIME), "The next attempt waits until then."),
+    "budgets": BUDGETS,
+    "limits": object_of({**dict.fromkeys(_LIMITS, SECONDS), "max_redeliveries": WHOLE}),
+    "history": list_of(_HISTORY_ENTRY),
 }
 PULSE: Final[Schema] = {
     "progress": {
@@ -188,29 +172,74 @@ STATUS: Final[Schema] = {
     **PULSE,
     "attempt": WHOLE,
     "updated_at": TIME,
-    "error": _or_null(ref("Error")),
+    "error": or_null(ref("Error")),
+}
+_LOOK: Final = object_of(
+    {
+        "at": described(TIME, "Not before this, unless something moves."),
+        "by": described(TIME, "At about this at the latest."),
+    }
+)
+_NEXT_LIMIT: Final = object_of(
+    {"name": TEXT, "at": TIME, "then": described(ref("State"), "The state that follows.")}
+)
+_HOLDER: Final = object_of({"worker": TEXT, "started_at": TIME, "last_sign_at": TIME})
+EXPLANATION: Final[Schema] = {
+    "id": ID,
+    "state": ref("State"),
+    "since": TIME,
+    "why": described(TEXT, "Why it is in this state."),
+    "waits_for": described(or_null(TEXT), "Null once it has ended."),
+    "next_look": described(or_null(_LOOK), "When the gateway looks; null when nothing is owed."),
+    "next_limit": described(or_null(_NEXT_LIMIT), "The limit that comes first."),
+    "holder": described(or_null(_HOLDER), "The worker of the present attempt."),
+    "lane": object_of(
+        {
+            "name": TEXT,
+            "waiting": described(
+                or_null(WHOLE), "About so many wait in it; null when it does not."
+            ),
+        }
+    ),
+    "budgets": BUDGETS,
+    "actions": list_of(
+        {
+            "type": "string",
+            "enum": sorted({*explaining.ACTIONS, *explaining.OPERATORS, "fail"}),
+            "description": "What you may ask for now.",
+        }
+    ),
+    "sentences": described(list_of(TEXT), "The same in plain words."),
+}
+QUEUE: Final[Schema] = {
+    "lane": TEXT,
+    "pool": TEXT,
+    "priority": {"type": "string", "enum": ["low", "normal", "high"]},
+    "waiting": described(WHOLE, "About so many messages."),
 }
 TASK_TYPE: Final[Schema] = {
     "name": TEXT,
     "title": TEXT,
     "pool": TEXT,
-    "limits": _object(
+    "limits": object_of(
         dict.fromkeys(("queue_timeout", "run_timeout", "max_run", "deadline"), SECONDS)
     ),
     "input_schema": {"type": "object", "description": "JSON Schema of the type's input."},
 }
 STATS: Final[Schema] = {
     **dict.fromkeys(("active", "submitted", "succeeded", "failed", "timed_out", "canceled"), WHOLE),
-    "mean_wait_seconds": _about(_or_null(SECONDS), "From submit to start; null before any ended."),
-    "mean_run_seconds": _about(_or_null(SECONDS), "From start to end; null before any ended."),
+    "mean_wait_seconds": described(
+        or_null(SECONDS), "From submit to start; null before any ended."
+    ),
+    "mean_run_seconds": described(or_null(SECONDS), "From start to end; null before any ended."),
 }
 PROBLEM: Final[Schema] = {
-    "type": _about(TEXT, "Where this kind of problem is described, relative to the API."),
+    "type": described(TEXT, "Where this kind of problem is described, relative to the API."),
     "title": TEXT,
     "status": WHOLE,
     "detail": TEXT,
-    "code": _about(TEXT, "Stable; switch on this."),
-    "instance": _about(TEXT, "The request's id, as it stands in the log."),
-    "errors": _list(_object({"field": TEXT, "message": TEXT})),
+    "code": described(TEXT, "Stable; switch on this."),
+    "instance": described(TEXT, "The request's id, as it stands in the log."),
+    "errors": list_of(object_of({"field": TEXT, "message": TEXT})),
     "state": ref("State"),
 }

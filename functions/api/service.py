@@ -12,7 +12,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import pages, results, status, tasks
+from functions.api import explanations, lists, pages, results, status, tasks, verbs
 from functions.api.asked import Asked, authenticated, authorizer_context
 from functions.api.desk import Desk
 from functions.api.problems import MethodNotAllowed, NoSuchRoute, problem_of, told
@@ -23,13 +23,22 @@ Verb = Callable[[Desk, Asked], Response[str]]
 
 VERBS: Final[Mapping[tuple[str, str], Verb]] = {
     ("POST", "/v1/tasks"): tasks.submit,
-    ("GET", "/v1/tasks"): tasks.listed,
+    ("GET", "/v1/tasks"): lists.listed,
     ("GET", "/v1/tasks/{task_id}"): tasks.get,
     ("GET", "/v1/tasks/{task_id}/status"): status.status,
     ("GET", "/v1/tasks/{task_id}/result"): results.result,
+    ("GET", "/v1/tasks/{task_id}/explain"): explanations.explain,
     ("POST", "/v1/tasks/{task_id}/cancel"): tasks.cancel,
+    ("POST", "/v1/tasks/{task_id}/reschedule"): verbs.reschedule,
+    ("POST", "/v1/tasks/{task_id}/extend"): verbs.extend,
+    ("POST", "/v1/tasks/{task_id}/recover"): verbs.recover,
+    ("POST", "/v1/tasks/{task_id}/fail"): verbs.fail,
+    ("POST", "/v1/tasks/{task_id}/pause"): verbs.pause,
+    ("POST", "/v1/tasks/{task_id}/resume"): verbs.resume,
+    ("POST", "/v1/tasks/{task_id}/retry"): verbs.retry,
     ("GET", "/v1/task-types"): pages.task_types,
     ("GET", "/v1/stats"): pages.stats,
+    ("GET", "/v1/queues"): pages.queues,
     ("GET", "/openapi.json"): pages.openapi_json,
     ("GET", "/docs"): pages.docs,
     ("GET", "/healthz"): pages.healthz,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from aws_lambda_powertools.event_handler import Response
 
 from functions.api import views
-from functions.api.answers import tagged, text_of
-from functions.api.asked import Asked
+from functions.api.answers import matches, tag_of, tagged, text_of
+from functions.api.asked import Asked, whole_number
 from functions.api.desk import Desk
 from functions.api.remembered import keep_seconds
 from taskgate.gateway import reading
@@ -14,13 +14,29 @@ from taskgate.gateway.reading import View
 
 
 def status(desk: Desk, asked: Asked) -> Response[str]:
-    """`GET /v1/tasks/{task_id}/status`, with an ETag, and the pace at which to ask again."""
-    asked.query()
+    """`GET /v1/tasks/{task_id}/status`, with an ETag, and the pace at which to ask again.
+
+    `?wait=N` holds the answer back until the task has ended, or differs from the ETag sent along.
+    """
+    wait = whole_number("wait", asked.query("wait").get("wait", "0"), 0, reading.MAX_WAIT)
+    view = _remembered(desk, asked, desk.ports.now()) or _awaited(desk, asked, wait)
     now = desk.ports.now()
-    view = _remembered(desk, asked, now) or reading.view(desk.ports, asked.principal, asked.task_id)
     desk.ended.put(view, now)
     text = text_of(views.status(view))
     return tagged(text, asked.header("if-none-match"), _pace(view, now))
+
+
+def _awaited(desk: Desk, asked: Asked, seconds: int) -> View:
+    known, who, task_id = asked.header("if-none-match"), asked.principal, asked.task_id
+
+    def look() -> View:
+        return reading.view(desk.ports, who, task_id)
+
+    def done(view: View) -> bool:
+        news = known is not None and not matches(known, tag_of(text_of(views.status(view))))
+        return news or view.task.state.ended
+
+    return reading.awaited(desk.ports, look(), look, done, seconds, desk.sleep)
 
 
 def _remembered(desk: Desk, asked: Asked, now: int) -> View | None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
+from functions.api.times import when
 from taskgate.gateway.reading import View
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.task import Limits, ResultFile, Task, TaskError
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def summary(task: Task) -> dict[str, Any]:
@@ -25,6 +23,7 @@ def summary(task: Task) -> dict[str, Any]:
         "attempt": task.attempt,
         "created_at": when(task.created_at),
         "updated_at": when(task.since),
+        "run_at": when(task.run_at),
         "queued_at": when(task.queued_at),
         "started_at": when(task.started_at),
         "ended_at": when(task.ended_at),
@@ -43,7 +42,7 @@ def record(task: Task) -> dict[str, Any]:
         **summary(task),
         "generation": task.generation,
         "not_before": when(task.not_before),
-        "budgets": _budgets(task.budgets),
+        "budgets": budgets(task.budgets),
         "limits": _limits(task.limits),
         "history": _history(task),
     }
@@ -83,6 +82,15 @@ def file(result_file: ResultFile) -> dict[str, Any]:
     }
 
 
+def budgets(budgets: Budgets) -> dict[str, dict[str, int]]:
+    """What a task may still go through, each kind apart."""
+    return {
+        "retries": _budget(budgets.retries),
+        "crashes": _budget(budgets.crashes),
+        "interruptions": _budget(budgets.interruptions),
+    }
+
+
 def urls(task_id: str) -> dict[str, str]:
     """Where to go on, as paths below the API's address, which is the caller's to know."""
     home = f"/v1/tasks/{task_id}"
@@ -90,16 +98,9 @@ def urls(task_id: str) -> dict[str, str]:
         "self": home,
         "status": f"{home}/status",
         "result": f"{home}/result",
+        "explain": f"{home}/explain",
         "cancel": f"{home}/cancel",
     }
-
-
-def when(at: int | None) -> str | None:
-    """Epoch milliseconds as RFC 3339, UTC, to the millisecond."""
-    if at is None:
-        return None
-    moment = _EPOCH + timedelta(milliseconds=at)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def parsed(text: str | None) -> Any:
@@ -141,14 +142,6 @@ def _result(task: Task) -> dict[str, Any] | None:
     if not task.result and task.output is None:
         return None
     return {"files": [file(f) for f in task.result], "output": parsed(task.output)}
-
-
-def _budgets(budgets: Budgets) -> dict[str, dict[str, int]]:
-    return {
-        "retries": _budget(budgets.retries),
-        "crashes": _budget(budgets.crashes),
-        "interruptions": _budget(budgets.interruptions),
-    }
 
 
 def _budget(budget: Budget) -> dict[str, int]:

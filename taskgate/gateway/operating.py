@@ -10,7 +10,14 @@ from collections.abc import Callable
 from typing import Final
 
 from taskgate.catalog import Catalog
-from taskgate.errors import FieldProblem, InvalidRequest, Refused, Unavailable, VerbNotAllowed
+from taskgate.errors import (
+    FieldProblem,
+    IllegalTransition,
+    InvalidRequest,
+    Refused,
+    Unavailable,
+    VerbNotAllowed,
+)
 from taskgate.events import swallowed
 from taskgate.gateway.reading import visible
 from taskgate.gateway.stamps import stamp
@@ -59,7 +66,7 @@ def fail(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task:
 
     def change(task: Task, made: Stamp) -> Change:
         if task.state is not State.STALLED:
-            raise VerbNotAllowed(f"Only a stalled task can be failed by hand; it is {task.state}.")
+            raise IllegalTransition(Verb.FAIL, task.state)
         error = TaskError(ErrorCode.HEARTBEAT_LOST, "failed by hand", ErrorClass.PERMANENT)
         return transitions.fail(task, made, error, GiveUp("by hand"), guard=read(task))
 

@@ -1,22 +1,23 @@
-"""Reading: one task, its light status, a list, the ledger. Another user's task does not exist."""
+"""Reading: one task, its light status, the ledger, the lanes. Another user's task does not exist."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
-from taskgate.errors import BadCursor, ResultNotReady, TaskNotFound
+from taskgate.errors import ResultNotReady, TaskNotFound, Unavailable
+from taskgate.events import swallowed
 from taskgate.lifecycle.states import State
-from taskgate.ports import Ledger, Page, Ports, Pulse
+from taskgate.ports import Ledger, Ports, Pulse
 from taskgate.principal import Principal
-from taskgate.task import Owner, Task
+from taskgate.task import Task
 
-MAX_PAGE: Final = 100
-MAX_CURSOR: Final = 200
+T = TypeVar("T")
+
+MAX_WAIT: Final = 20
+"""Seconds; the function must answer within 29."""
 TASK_ID: Final = re.compile(r"task_[0-7][0-9A-HJKMNP-TV-Z]{25}")
 """What a task id looks like: a ULID. Anything else cannot be on record."""
 _PACES: Final = ((30_000, 2), (120_000, 5))
@@ -52,13 +53,27 @@ def view(ports: Ports, principal: Principal, task_id: str) -> View:
     return View(task, current)
 
 
-def listed(ports: Ports, principal: Principal, limit: int, cursor: str | None) -> Page[Task]:
-    """The caller's tasks, newest first: 2 calls."""
-    principal.require("tasks:read")
-    start = open_cursor(principal.owner, cursor) if cursor else None
-    page = ports.tasks.list_by_owner(principal.owner, min(limit, MAX_PAGE), start)
-    sealed = seal_cursor(principal.owner, page.next) if page.next else None
-    return Page(page.rows, sealed)
+def awaited(
+    ports: Ports,
+    found: T,
+    look: Callable[[], T],
+    done: Callable[[T], bool],
+    seconds: int,
+    sleep: Callable[[float], None],
+) -> T:
+    """`found`, looked at again each second until it is done or so many seconds have gone by.
+
+    A store that is away in mid-wait ends the wait, with what was last seen.
+    """
+    until = ports.now() + seconds * 1000
+    while not done(found) and ports.now() + 1000 <= until:
+        sleep(1)
+        try:
+            found = look()
+        except Unavailable as error:
+            swallowed("wait_ended_early", error)
+            return found
+    return found
 
 
 def finished(ports: Ports, principal: Principal, task_id: str) -> Task:
@@ -74,6 +89,12 @@ def stats(ports: Ports, principal: Principal) -> Ledger:
     """The caller's books."""
     principal.require("tasks:read")
     return ports.tasks.ledger(principal.owner)
+
+
+def queues(ports: Ports, principal: Principal, lanes: Iterable[str]) -> Mapping[str, int]:
+    """About how many messages wait in each lane: 1 call a lane. Operators only."""
+    principal.require("admin")
+    return {lane: ports.lanes.waiting(lane) for lane in lanes}
 
 
 def owned(task: Task | None, principal: Principal) -> Task:
@@ -94,28 +115,3 @@ def poll_after(task: Task, now: int) -> int:
     """Seconds until it is worth asking again: the older the task, the slower the pace."""
     age = now - task.created_at
     return next((pace for limit, pace in _PACES if age < limit), _SLOWEST_PACE)
-
-
-def seal_cursor(owner: Owner, start: str) -> str:
-    """A cursor that only this owner's list accepts. It opens no door: the owner is the key."""
-    text = json.dumps([start, _mark(owner, start)], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def open_cursor(owner: Owner, cursor: str) -> str:
-    """Where the page starts; `BadCursor` for anything that `seal_cursor` did not make."""
-    if len(cursor) > MAX_CURSOR:
-        raise BadCursor  # before parsing: what is inside might nest as deep as it is long
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        start, mark = json.loads(raw)
-        good = isinstance(start, str) and mark == _mark(owner, start)
-    except (ValueError, TypeError):
-        raise BadCursor from None
-    if not good or seal_cursor(owner, start) != cursor:
-        raise BadCursor
-    return str(start)
-
-
-def _mark(owner: Owner, start: str) -> str:
-    return hashlib.sha256(f"tasks|{owner}|{start}".encode()).hexdigest()[:16]

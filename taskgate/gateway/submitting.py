@@ -20,13 +20,15 @@ from taskgate.errors import (
     Unavailable,
 )
 from taskgate.events import swallowed
+from taskgate.gateway.scheduling import AT_ONCE, Start
 from taskgate.gateway.stamps import new_task_id, stamp
+from taskgate.gateway.timeouts import limits_of
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
 from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
 from taskgate.principal import Principal
 from taskgate.settings import Environment
-from taskgate.task import Limits, Task
+from taskgate.task import Task
 
 MAX_INPUT_BYTES: Final = 96 * 1024
 """Of the input as JSON: room for a 64 KiB text and its escapes (docs/decisions/0004)."""
@@ -43,6 +45,9 @@ class SubmitRequest:
     priority: str = "normal"
     metadata: Mapping[str, str] = field(default_factory=dict)
     expected_seconds: int | None = None
+    start: Start = AT_ONCE
+    timeouts: Mapping[str, int] = field(default_factory=dict)
+    """Of `gateway.timeouts.BOUNDS`."""
     idempotency_key: str | None = None
 
 
@@ -61,7 +66,7 @@ def submit(
     principal: Principal,
     request: SubmitRequest,
 ) -> Submitted:
-    """Accept a task: 4 calls. Once this returns, the task is on record and will end."""
+    """Accept a task: 4 calls, 2 for one that is scheduled; now it is on record and will end."""
     principal.require("tasks:write")
     kind = catalog[request.type]
     text = checked_input(kind, request.input)
@@ -78,7 +83,9 @@ def submit(
     replay = ports.tasks.create(submission)
     if replay:
         return _replayed(ports, replay, fingerprint(request))
-    return Submitted(send_created(ports, task))
+    # A scheduled one has its clock: nothing is in its lane before its time.
+    scheduled = task.state is State.SCHEDULED
+    return Submitted(task if scheduled else send_created(ports, task))
 
 
 def send_created(ports: Ports, task: Task) -> Task:
@@ -120,9 +127,19 @@ def fingerprint(request: SubmitRequest) -> str:
         "priority": request.priority,
         "metadata": request.metadata,
         "expected_seconds": request.expected_seconds,
+        **_when_given(
+            run_at=request.start.run_at,
+            delay=request.start.delay,
+            timeouts=dict(request.timeouts) or None,
+        ),
     }
     text = json.dumps(parts, sort_keys=True, allow_nan=False, default=dict)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _when_given(**parts: Any) -> Mapping[str, Any]:
+    """What is absent leaves no trace: a key of before such a field came up keeps its meaning."""
+    return {name: value for name, value in parts.items() if value is not None}
 
 
 def _replayed(ports: Ports, replay: Replay, mark: str) -> Submitted:
@@ -144,7 +161,8 @@ def _blank(
     request: SubmitRequest,
     now: int,
 ) -> Task:
-    limits = limits_of(kind, environment, request.expected_seconds)
+    limits = limits_of(kind, environment, request.expected_seconds, request.timeouts)
+    start = max(now, request.start.at(now))
     return Task(
         id=new_task_id(now),
         owner=principal.owner,
@@ -153,29 +171,13 @@ def _blank(
         state=State.CREATED,
         created_at=now,
         since=now,
-        deadline_at=now + limits.deadline,
+        deadline_at=start + limits.deadline,
+        run_at=start if start > now else None,
         limits=limits,
         budgets=kind.retry.budgets(),
         metadata=json.dumps(dict(request.metadata), ensure_ascii=False)
         if request.metadata
         else None,
-    )
-
-
-def limits_of(kind: TaskType, environment: Environment, expected: int | None = None) -> Limits:
-    """The type's limits in milliseconds; a declared `expected_seconds` sets the run's limit."""
-    run = kind.run_timeout if expected is None else min(expected * 3, kind.max_run)
-    return Limits(
-        queue_timeout=kind.queue_timeout * 1000,
-        run_timeout=run * 1000,
-        max_run=kind.max_run * 1000,
-        deadline=kind.deadline * 1000,
-        redeliver_after=kind.redeliver_after * 1000,
-        max_redeliveries=kind.max_redeliveries,
-        lease=environment.lease * 1000,
-        send_check=environment.send_check * 1000,
-        stall_grace=environment.stall_grace * 1000,
-        cancel_grace=environment.cancel_grace * 1000,
     )
 
 

@@ -109,7 +109,7 @@ def _send(ports: Ports, task: Task, verdict: Verdict) -> None:
     # Sent before it is written down: a send that fails must not use up a redelivery.
     ports.lanes.send(task.lane, Message(task.id, task.attempt))
     made = _stamp(ports, "message sent again")
-    if task.state in (State.CREATED, State.SCHEDULED):
+    if task.state is State.CREATED:
         _apply(ports, task, transitions.enqueue(task, made))
         return
     sends = task.sends + 1 if task.sent_at is not None else task.sends
@@ -138,6 +138,10 @@ def _rescue(ports: Ports, task: Task, verdict: Verdict) -> None:
     if after.state is State.QUEUED:
         ports.lanes.send(after.lane, Message(after.id, after.attempt))
 
+    if task.state is State.SCHEDULED:
+        after = _apply(ports, task, transitions.wake(task, _stamp(ports, "its time has come")))
+        ports.lanes.send(after.lane, Message(after.id, after.attempt))
+        return
 
 def _expire(ports: Ports, task: Task, verdict: Verdict) -> None:
     assert verdict.error is not None  # noqa: S101 - an expiry always has one

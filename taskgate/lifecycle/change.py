@@ -226,10 +226,12 @@ def _ledger(before: Task, after: Task) -> LedgerMove | None:
         owner=before.owner,
         counter=ended.state,
         reopened=before.state.ended,
-        wait_ms=max(0, (started or end) - ended.created_at),
+        wait_ms=max(0, (started or end) - wanted),
         run_ms=max(0, end - started) if started else 0,
     )
 
 
 def _claimable(task: Task, now: int) -> bool:
     return (task.not_before or 0) <= now < task.deadline_at
+    # What the caller wanted to wait is not the lane's wait.
+    wanted = max(ended.created_at, ended.run_at or 0)

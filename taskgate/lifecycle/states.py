@@ -40,6 +40,7 @@ class Verb(StrEnum):
 
     SUBMIT = "submit"
     ENQUEUE = "enqueue"
+    RESCHEDULE = "reschedule"
     CLAIM = "claim"
     TAKE_OVER = "take_over"
     EXTEND = "extend"
@@ -49,6 +50,7 @@ class Verb(StrEnum):
     REVIVE = "revive"
     RESCUE = "rescue"
     EXPIRE = "expire"
+    BURY = "bury"
     PAUSE = "pause"
     RESUME = "resume"
     CANCEL = "cancel"
@@ -79,6 +81,9 @@ RULES: Final[Mapping[Verb, Rule]] = {
         "id unused; idempotency key unused; ledger below its limit",
     ),
     Verb.ENQUEUE: _rule({_S.CREATED, _S.SCHEDULED}, {_S.QUEUED}, "API, sweep", "still that state"),
+    Verb.RESCHEDULE: _rule(
+        {_S.SCHEDULED}, {_S.SCHEDULED, _S.QUEUED}, "owner, operator", "the version it read"
+    ),
     Verb.CLAIM: _rule(
         {_S.CREATED, _S.QUEUED, _S.RETRYING},
         {_S.PROCESSING},
@@ -120,6 +125,12 @@ RULES: Final[Mapping[Verb, Rule]] = {
         {_S.TIMED_OUT},
         "sweep",
         "its own limit really past",
+    ),
+    Verb.BURY: _rule(
+        {_S.CREATED, _S.QUEUED, _S.RETRYING},
+        {_S.FAILED},
+        "dead-letter function",
+        "the state and version it read",
     ),
     Verb.PAUSE: _rule(
         {_S.CREATED, _S.QUEUED, _S.PROCESSING, _S.STALLED},

@@ -16,6 +16,7 @@ from taskgate.lifecycle.change import (
     held,
     moved,
     read,
+    rearmed,
     require,
 )
 from taskgate.lifecycle.history import cap_bytes
@@ -50,6 +51,27 @@ def enqueue(task: Task, stamp: Stamp) -> Change:
     return moved(
         task, Verb.ENQUEUE, State.QUEUED, stamp, queued_at=stamp.at, sent_at=stamp.at, sends=0
     )
+
+
+def wake(task: Task, stamp: Stamp) -> Change:
+    """The time of a scheduled task has come. Its message follows this write, since a worker drops
+    one that comes before it; the clock brings it if it is lost.
+    """
+    require(task, Verb.RESCHEDULE)
+    return moved(task, Verb.ENQUEUE, State.QUEUED, stamp, **_requeued(stamp, task.budgets))
+
+
+def reschedule(task: Task, stamp: Stamp, run_at: int) -> Change:
+    """A scheduled task gets another time, or goes to its lane when that is not ahead.
+
+    Its whole-life limit counts from the new time.
+    """
+    start = max(run_at, stamp.at)
+    times: dict[str, Any] = {"run_at": run_at, "deadline_at": start + task.limits.deadline}
+    if run_at > stamp.at:
+        return moved(task, Verb.RESCHEDULE, State.SCHEDULED, stamp, **times)
+    waiting = _requeued(stamp, task.budgets)
+    return moved(task, Verb.RESCHEDULE, State.QUEUED, stamp, **waiting, **times)
 
 
 def claim(task_id: str, attempt: int, stamp: Stamp, worker: str, lease: int) -> Change:
@@ -163,6 +185,27 @@ def rescue(task: Task, stamp: Stamp, error: TaskError) -> Change:
 def expire(task: Task, stamp: Stamp, error: TaskError) -> Change:
     """Its own limit has passed while nobody computed it."""
     return moved(task, Verb.EXPIRE, State.TIMED_OUT, stamp, error=capped(error))
+
+
+def resend(task: Task, stamp: Stamp) -> Change:
+    """Its message died unclaimed and a fresh one was sent: once in a generation."""
+    if task.state is not State.CREATED:
+        return rearmed(task, stamp, sent_at=stamp.at, resent_in=task.generation)
+    return moved(
+        task,
+        Verb.ENQUEUE,
+        State.QUEUED,
+        stamp,
+        queued_at=stamp.at,
+        sent_at=stamp.at,
+        sends=0,
+        resent_in=task.generation,
+    )
+
+
+def bury(task: Task, stamp: Stamp, error: TaskError) -> Change:
+    """Its messages die unclaimed: end it, visibly, rather than let it wait for ever."""
+    return moved(task, Verb.BURY, State.FAILED, stamp, error=capped(error))
 
 
 def pause(task: Task, stamp: Stamp, resume_at: int | None = None) -> Change:

@@ -12,8 +12,10 @@ from functions.api.service import Api
 from functions.logs import json_logger
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
+from taskgate.gateway import sweeping
 from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
+from taskgate.lifecycle.states import State
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
@@ -57,7 +59,11 @@ class ApiWorld:
     ) -> None:
         self.world = MemoryWorld()
         room = room_of(between(self.world.ports))
-        self.api = Api(Desk(room=room, catalog=catalog), json_logger("api"))
+        self.meanwhile: dict[int, Callable[[], object]] = {}
+        """What happens after so many seconds of a long poll."""
+        self.slept = 0
+        desk = Desk(room=room, catalog=catalog, sleep=self._sleep)
+        self.api = Api(desk, json_logger("api"))
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 
     @property
@@ -98,6 +104,30 @@ class ApiWorld:
                 assert isinstance(held, Held)
                 return held
         raise AssertionError("no lane holds a message")
+
+    def sweep(self) -> None:
+        """The stale sweep, as each minute."""
+        shards = range(ENVIRONMENT.clock_shards)
+        sweeping.sweep(self.world.ports, shards, self.world.clock() + 50_000)
+
+    def put(self, task: Task) -> str:
+        """A task on record that no request made."""
+        self.tasks[task.id] = task
+        return task.id
+
+    def stalled(self, caller: Principal = ADA) -> str:
+        """A task whose worker was last heard of a lease ago."""
+        task_id = self.submitted(caller=caller)
+        self.claim()
+        self.world.clock.advance(50)
+        self.sweep()
+        assert self.world.state(task_id) is State.STALLED
+        return task_id
+
+    def _sleep(self, seconds: float) -> None:
+        self.world.clock.advance(seconds)
+        self.slept += 1
+        self.meanwhile.pop(self.slept, lambda: None)()
 
     def succeed(self, held: Held, folder: Path, *names: str, output: str | None = None) -> Task:
         """The worker ends its task well, with files of these names."""

@@ -80,6 +80,19 @@ BODIES = (
     Bad("a long label", _with(metadata={"a": "x" * 257}), 422, "invalid_request", "metadata.a"),
     Bad("a number for a label", _with(metadata={"a": 1}), 422, "invalid_request", "metadata.a"),
     Bad("over 1 KB of labels", _with(metadata={str(n): "x" * 250 for n in range(5)}), 422, "invalid_request", "metadata"),
+    Bad("a time that is no time", _with(run_at="tomorrow"), 422, "invalid_request", "run_at"),
+    Bad("a time without an offset", _with(run_at="2026-10-01T09:00:00"), 422, "invalid_request", "run_at"),
+    Bad("a number for a time", _with(run_at=1790000000), 422, "invalid_request", "run_at"),
+    Bad("a day that no month has", _with(run_at="2026-02-30T09:00:00Z"), 422, "invalid_request", "run_at"),
+    Bad("Arabic digits", _with(run_at="٢٠٢٦-10-01T09:00:00Z"), 422, "invalid_request", "run_at"),
+    Bad("a time 91 days ahead", _with(run_at="2026-12-22T14:00:00Z"), 422, "invalid_request", "run_at"),
+    Bad("a delay of 91 days", _with(delay=91 * 86_400), 422, "invalid_request", "delay"),
+    Bad("a negative delay", _with(delay=-1), 422, "invalid_request", "delay"),
+    Bad("a time and a delay", _with(run_at="2026-10-01T09:00:00Z", delay=5), 422, "invalid_request", "delay"),
+    Bad("a run over the type's longest", _with(timeouts={"run_seconds": 21_601}), 422, "invalid_request", "timeouts.run_seconds"),
+    Bad("a life over the type's", _with(timeouts={"deadline_seconds": 86_401}), 422, "invalid_request", "timeouts.deadline_seconds"),
+    Bad("no time to wait", _with(timeouts={"queue_seconds": 0}), 422, "invalid_request", "timeouts.queue_seconds"),
+    Bad("an unknown limit", _with(timeouts={"nap_seconds": 1}), 422, "invalid_request", "timeouts.nap_seconds"),
     Bad("an unknown type", _with(type="mine_bitcoin"), 422, "unknown_task_type", "type"),
     Bad("no prompt", _with(input={}), 422, "invalid_input", "input.prompt"),
     Bad("an empty prompt", _input(prompt=""), 422, "invalid_input", "input.prompt"),
@@ -146,7 +159,13 @@ QUERIES = (
     Query("/v1/tasks", {"limit": "٣"}, 422, "invalid_request", "limit"),
     Query("/v1/tasks", {"limit": ""}, 422, "invalid_request", "limit"),
     Query("/v1/tasks", {"limit": "9" * 5000}, 422, "invalid_request", "limit"),
-    Query("/v1/tasks", {"state": "failed"}, 422, "invalid_request", "state"),
+    Query("/v1/tasks", {"state": "broken"}, 422, "invalid_request", "state"),
+    Query("/v1/tasks", {"state": "failed,broken"}, 422, "invalid_request", "state"),
+    Query("/v1/tasks", {"since": "yesterday"}, 422, "invalid_request", "since"),
+    Query("/v1/tasks", {"until": "2026-01-01"}, 422, "invalid_request", "until"),
+    Query("/v1/tasks", {"until": "2026-01-01T00:00:00"}, 422, "invalid_request", "until"),
+    Query("/v1/tasks", {"metadata": "x"}, 422, "invalid_request", "metadata"),
+    Query("/v1/tasks", {"owner": "eve"}, 422, "invalid_request", "owner"),
     Query("/v1/tasks", {"cursor": "0"}, 400, "bad_cursor", "cursor"),
     Query("/v1/tasks", {"cursor": "!"}, 400, "bad_cursor", "cursor"),
     Query("/v1/tasks", {"cursor": "W10"}, 400, "bad_cursor", "cursor"),
@@ -154,7 +173,9 @@ QUERIES = (
     Query("/v1/tasks", {"cursor": "é"}, 400, "bad_cursor", "cursor"),
     Query("/v1/tasks", {"cursor": "W1tb" * 2600}, 400, "bad_cursor", "cursor"),
     Query(f"/v1/tasks/{GHOST}/result", {"inline": "yes"}, 422, "invalid_request", "inline"),
-    Query(f"/v1/tasks/{GHOST}/status", {"wait": "5"}, 422, "invalid_request", "wait"),
+    Query(f"/v1/tasks/{GHOST}/status", {"wait": "21"}, 422, "invalid_request", "wait"),
+    Query(f"/v1/tasks/{GHOST}/status", {"wait": "1.5"}, 422, "invalid_request", "wait"),
+    Query(f"/v1/tasks/{GHOST}/explain", {"wait": "5"}, 422, "invalid_request", "wait"),
     Query(f"/v1/tasks/{GHOST}", {"x": "1"}, 422, "invalid_request", "x"),
 )
 
@@ -174,6 +195,34 @@ def test_an_answer_does_not_grow_with_the_mess_that_was_sent(api: ApiWorld) -> N
     answer = api.submit({("k" * 1000) + str(n): 1 for n in range(200)})
     assert answer.status == 422
     assert len(answer.text) < 20_000
+
+
+VERBS = (
+    ("extend", Bad("no body", None, 400, "empty_body")),
+    ("extend", Bad("no seconds", {}, 422, "invalid_request", "seconds")),
+    ("extend", Bad("nought seconds", {"seconds": 0}, 422, "invalid_request", "seconds")),
+    ("extend", Bad("over 6 hours", {"seconds": 21_601}, 422, "invalid_request", "seconds")),
+    ("extend", Bad("a text", {"seconds": "60"}, 422, "invalid_request", "seconds")),
+    ("reschedule", Bad("no body", None, 400, "empty_body")),
+    ("reschedule", Bad("no time", {}, 422, "invalid_request", "run_at")),
+    ("reschedule", Bad("both", {"run_at": "2026-10-01T09:00:00Z", "delay": 1}, 422, "invalid_request", "delay")),
+    ("reschedule", Bad("too far", {"run_at": "2027-10-01T09:00:00Z"}, 422, "invalid_request", "run_at")),
+    ("recover", Bad("an unknown field", {"seconds": 1}, 422, "invalid_request", "seconds")),
+    ("retry", Bad("a long reason", {"reason": "é" * 101}, 422, "invalid_request", "reason")),
+    ("fail", Bad("a list", [], 422, "not_an_object")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "bad"), VERBS, ids=lambda part: getattr(part, "name", part))
+def test_a_bad_body_of_a_verb_is_refused_by_name_and_changes_nothing(
+    api: ApiWorld, verb: str, bad: Bad
+) -> None:
+    task_id = api.submitted({**PROMPT, "delay": 3600})
+    before = api.tasks[task_id]
+    answer = api.post(f"/v1/tasks/{task_id}/{verb}", bad.body)
+    assert (answer.status, answer.code) == (bad.status, bad.code)
+    assert bad.field is None or bad.field in answer.fields
+    assert api.tasks[task_id] is before
 
 
 CANCELS = (

@@ -16,6 +16,13 @@ from tests.unit.functions.http_events import http_event
 OF_A_TASK = [route for route in ROUTES if "{task_id}" in route.path]
 BEHIND_A_KEY = [route for route in ROUTES if not route.public]
 COLLEAGUE = Principal(Owner("acme", "bob"), ADA.scopes, 50, "k3")
+BODIES = {
+    "/v1/tasks": '{"type":"text_to_image","input":{"prompt":"x"}}',
+    "/v1/tasks/{task_id}/extend": '{"seconds":60}',
+    "/v1/tasks/{task_id}/reschedule": '{"delay":60}',
+}
+"""What a route must be sent to get as far as the question whose task it is."""
+OPERATORS = {"/v1/tasks/{task_id}/pause", "/v1/tasks/{task_id}/resume"}
 
 
 @pytest.mark.parametrize("stranger", [EVE, COLLEAGUE], ids=["tenant", "user"])
@@ -29,10 +36,12 @@ def test_a_strangers_task_is_answered_as_an_unknown_one(
 
     def ask(some_id: str) -> object:
         path = route.path.replace("{task_id}", some_id)  # type: ignore[attr-defined]
-        return api.ask(route.method, path, stranger)  # type: ignore[attr-defined]
+        body = BODIES.get(route.path)  # type: ignore[attr-defined]
+        return api.ask(route.method, path, stranger, body=body)  # type: ignore[attr-defined]
 
+    expected = 403 if route.path in OPERATORS else 404  # type: ignore[attr-defined]
     assert ask(task_id) == ask(GHOST)
-    assert ask(task_id).status == 404  # type: ignore[attr-defined]
+    assert ask(task_id).status == expected  # type: ignore[attr-defined]
     assert api.tasks[task_id] is before
 
 
@@ -99,9 +108,18 @@ SCOPE_OF = {
     ("GET", "/v1/tasks/{task_id}"): "tasks:read",
     ("GET", "/v1/tasks/{task_id}/status"): "tasks:read",
     ("GET", "/v1/tasks/{task_id}/result"): "tasks:read",
+    ("GET", "/v1/tasks/{task_id}/explain"): "tasks:read",
     ("POST", "/v1/tasks/{task_id}/cancel"): "tasks:write",
+    ("POST", "/v1/tasks/{task_id}/reschedule"): "tasks:write",
+    ("POST", "/v1/tasks/{task_id}/extend"): "tasks:write",
+    ("POST", "/v1/tasks/{task_id}/recover"): "tasks:write",
+    ("POST", "/v1/tasks/{task_id}/fail"): "tasks:write",
+    ("POST", "/v1/tasks/{task_id}/pause"): "admin",
+    ("POST", "/v1/tasks/{task_id}/resume"): "admin",
+    ("POST", "/v1/tasks/{task_id}/retry"): "tasks:write",
     ("GET", "/v1/task-types"): None,
     ("GET", "/v1/stats"): "tasks:read",
+    ("GET", "/v1/queues"): "admin",
 }
 
 
@@ -111,7 +129,7 @@ def test_each_route_demands_its_scope(api: ApiWorld, key: tuple[str, str]) -> No
     task_id = api.submitted()
     without = Principal(ADA.owner, ADA.scopes - {SCOPE_OF[key] or ""}, 50, "k1")
     method, path = key
-    body = '{"type":"text_to_image","input":{"prompt":"x"}}' if path == "/v1/tasks" else None
-    answer = api.ask(method, path.replace("{task_id}", task_id), without, body=body)
+    path_of_it = path.replace("{task_id}", task_id)
+    answer = api.ask(method, path_of_it, without, body=BODIES.get(path))
     assert (answer.status == 403) is (SCOPE_OF[key] is not None)
     assert len(api.tasks) == 1

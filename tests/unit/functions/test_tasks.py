@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from functions.api import tasks as tasks_module
+from functions.api import lists
 from taskgate.errors import Refused, Unavailable
 from taskgate.lifecycle.states import State
 from taskgate.principal import Principal
@@ -26,6 +26,7 @@ def test_submit_answers_202_with_the_task_and_where_to_go_on(api: ApiWorld) -> N
         "self": f"/v1/tasks/{task['id']}",
         "status": f"/v1/tasks/{task['id']}/status",
         "result": f"/v1/tasks/{task['id']}/result",
+        "explain": f"/v1/tasks/{task['id']}/explain",
         "cancel": f"/v1/tasks/{task['id']}/cancel",
     }
 
@@ -149,7 +150,7 @@ def test_a_page_is_cut_in_bytes_and_goes_on_where_it_was_cut(
     for _ in range(6):
         ids.append(api.submitted({**PROMPT, "metadata": {"a": "x" * 250, "b": "y" * 250}}))
         api.world.clock.advance(1)
-    monkeypatch.setattr(tasks_module, "MAX_PAGE_BYTES", 3000)
+    monkeypatch.setattr(lists, "MAX_PAGE_BYTES", 3000)
     first = api.get("/v1/tasks", query={"limit": "6"})
     rows = first.json["tasks"]
     assert 1 <= len(rows) < 6
@@ -159,7 +160,7 @@ def test_a_page_is_cut_in_bytes_and_goes_on_where_it_was_cut(
 
 
 def test_the_largest_page_stays_below_what_lambda_may_answer(api: ApiWorld) -> None:
-    assert tasks_module.MAX_PAGE_BYTES < 5_000_000
+    assert lists.MAX_PAGE_BYTES < 5_000_000
     labels = {f"{n:02d}": "\u0000" * 62 for n in range(16)}
     for _ in range(100):
         api.submitted({**PROMPT, "metadata": labels}, Principal(ADA.owner, ADA.scopes, 200, "k1"))

@@ -20,6 +20,7 @@ NOW = T0 + 100_000
 BROKEN = TaskError(ErrorCode.MODEL_ERROR, "no", ErrorClass.TRANSIENT)
 LOST = TaskError(ErrorCode.HEARTBEAT_LOST, "gone", ErrorClass.CRASH)
 LATE = TaskError(ErrorCode.RUN_TIMEOUT, "late", ErrorClass.PERMANENT)
+POISON = TaskError(ErrorCode.POISON, "its messages die", ErrorClass.PERMANENT)
 BROKE = Budgets(Budget(3, 3), Budget(2, 2), Budget(20, 20))
 
 Build = Callable[[Task], Change]
@@ -33,6 +34,7 @@ def _pause(task: Task) -> Change:
 
 BUILD: dict[Verb, Build] = {
     Verb.ENQUEUE: lambda t: transitions.enqueue(t, stamp(NOW)),
+    Verb.RESCHEDULE: lambda t: transitions.reschedule(t, stamp(NOW), NOW + 3_600_000),
     Verb.CLAIM: lambda t: transitions.claim(t.id, t.attempt, stamp(NOW), "w2", LIMITS.lease),
     Verb.TAKE_OVER: lambda t: transitions.take_over(t, stamp(NOW), "w2"),
     Verb.EXTEND: lambda t: transitions.extend(t, stamp(NOW), 600),
@@ -42,6 +44,7 @@ BUILD: dict[Verb, Build] = {
     Verb.REVIVE: lambda t: transitions.revive(t, stamp(NOW)),
     Verb.RESCUE: lambda t: transitions.rescue(t, stamp(NOW), LOST),
     Verb.EXPIRE: lambda t: transitions.expire(t, stamp(NOW), LATE),
+    Verb.BURY: lambda t: transitions.bury(t, stamp(NOW), POISON),
     Verb.PAUSE: _pause,
     Verb.RESUME: lambda t: transitions.resume(t, stamp(NOW)),
     Verb.CANCEL: lambda t: transitions.cancel(
@@ -198,6 +201,41 @@ def test_a_worker_keeps_its_work_when_the_task_was_suspected_meanwhile() -> None
     copy = task_in(State.PROCESSING)
     stalled = applied(copy, transitions.stall(copy, stamp(NOW)))
     assert transitions.succeed(copy, stamp(NOW), Outcome()).guard.admits(stalled)
+
+
+def test_a_rescheduled_task_is_looked_at_at_its_new_time_and_its_life_counts_from_there() -> None:
+    task = task_in(State.SCHEDULED)
+    later = NOW + 90 * 86_400_000
+    after = applied(task, transitions.reschedule(task, stamp(NOW), later))
+    assert (after.state, after.run_at, after.due_at) == (State.SCHEDULED, later, later)
+    assert after.deadline_at == later + LIMITS.deadline
+
+
+def test_a_task_rescheduled_to_now_waits_in_its_lane_and_its_message_is_still_to_come() -> None:
+    task = task_in(State.SCHEDULED)
+    after = applied(task, transitions.reschedule(task, stamp(NOW), NOW - 1))
+    assert (after.state, after.queued_at, after.sent_at) == (State.QUEUED, NOW, None)
+    assert after.due_at == NOW + LIMITS.send_check
+    assert after.deadline_at == NOW + LIMITS.deadline
+
+
+def test_a_woken_task_waits_for_its_message_as_a_resumed_one_does() -> None:
+    task = task_in(State.SCHEDULED)
+    after = applied(task, transitions.wake(task, stamp(NOW)))
+    assert (after.state, after.queued_at, after.due_at) == (
+        State.QUEUED,
+        NOW,
+        NOW + LIMITS.send_check,
+    )
+    with pytest.raises(IllegalTransition):
+        transitions.wake(task_in(State.CREATED), stamp(NOW))
+
+
+def test_the_wait_that_a_caller_asked_for_is_not_counted_as_waiting() -> None:
+    task = task_in(State.PROCESSING, run_at=T0 + 40_000, started_at=T0 + 50_000)
+    change = transitions.succeed(task, stamp(NOW), Outcome())
+    assert change.ledger is not None
+    assert (change.ledger.wait_ms, change.ledger.run_ms) == (10_000, 50_000)
 
 
 def test_a_huge_error_text_is_cut_to_its_limit_in_bytes() -> None:

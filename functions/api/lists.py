@@ -1,0 +1,81 @@
+"""The caller's tasks as a list, by filter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aws_lambda_powertools.event_handler import Response
+
+from functions.api import views
+from functions.api.answers import answer, text_of
+from functions.api.asked import Asked, whole_number
+from functions.api.desk import Desk
+from functions.api.times import moment
+from taskgate.errors import FieldProblem, InvalidRequest
+from taskgate.gateway import listing
+from taskgate.gateway.listing import Filter
+from taskgate.lifecycle.states import State
+
+DEFAULT_PAGE: Final = 20
+MAX_PAGE_BYTES: Final = 4_500_000
+"""Lambda answers at most 6 MB; a page over this ends early and says where to go on."""
+METADATA: Final = "metadata."
+_SPELT: Final = {"cancelled": "canceled", "cancelling": "canceling"}
+
+
+def listed(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /v1/tasks`: the caller's tasks, newest first."""
+    query = asked.query("limit", "cursor", "state", "type", "since", "until", prefix=METADATA)
+    limit = whole_number("limit", query.get("limit", str(DEFAULT_PAGE)), 1, listing.MAX_PAGE)
+    wanted, principal = _filter(query), asked.principal
+    page = listing.listed(desk.ports, principal, limit, query.get("cursor"), wanted)
+    rows = _within_bytes([views.summary(task) for task in page.rows])
+    following = page.next
+    if len(rows) < len(page.rows):
+        following = listing.seal_cursor(principal.owner, rows[-1]["id"], wanted)
+    return answer({"tasks": rows, "next_cursor": following})
+
+
+def _filter(query: Mapping[str, str]) -> Filter:
+    labels = {n.removeprefix(METADATA): t for n, t in query.items() if n.startswith(METADATA)}
+    return Filter(
+        states=_states(query.get("state", "")),
+        type=query.get("type"),
+        since=_time(query, "since"),
+        until=_time(query, "until"),
+        metadata=labels,
+    )
+
+
+def _states(text: str) -> frozenset[State]:
+    """One state or several, with commas between; both spellings of canceled are known."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    try:
+        return frozenset(State(_SPELT.get(word, word)) for word in words)
+    except ValueError:
+        known = ", ".join(State)
+        raise InvalidRequest(fields=[FieldProblem("state", f"must be of {known}")]) from None
+
+
+def _time(query: Mapping[str, str], name: str) -> int | None:
+    try:
+        return moment(_plus(query[name])) if name in query else None
+    except ValueError as error:
+        raise InvalidRequest(fields=[FieldProblem(name, str(error))]) from None
+
+
+def _plus(text: str) -> str:
+    """The offset's + back: one that was not escaped arrives as a blank."""
+    return re.sub(r" (\d\d:\d\d)$", r"+\1", text)
+
+
+def _within_bytes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first rows that fit into one answer; never none."""
+    total = 0
+    for count, row in enumerate(rows):
+        total += len(text_of(row))
+        if total > MAX_PAGE_BYTES and count:
+            return rows[:count]
+    return rows

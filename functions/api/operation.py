@@ -1,0 +1,71 @@
+"""What one route does, as its caller should understand it; the words that all routes share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from functions.api import problems
+from functions.api.shapes import ID, Schema
+from taskgate import errors
+from taskgate.errors import Problem
+
+Problems = tuple[type[Problem], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter or a header."""
+
+    name: str
+    place: str
+    about: str
+    schema: Schema
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One kind of success: its schema's name, or None when there is no body."""
+
+    about: str
+    schema: str | None = None
+    headers: tuple[str, ...] = ()
+    media: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What one route does."""
+
+    name: str
+    summary: str
+    answers: Mapping[int, Answered]
+    about: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    body: str | None = None
+    body_required: bool = True
+    refuses: Problems = field(default=())
+
+
+TASK_ID: Final = Parameter("task_id", "path", "The task's id.", ID, required=True)
+ALWAYS: Final[Problems] = (
+    errors.Unauthenticated,
+    errors.ExpiredKey,
+    problems.InternalError,
+    problems.TryAgain,
+)
+"""What every route behind a key may answer."""
+READS: Final[Problems] = (errors.MissingScope, errors.InvalidRequest)
+JSON_BODY: Final[Problems] = (
+    errors.EmptyBody,
+    errors.MalformedJson,
+    errors.DuplicateKey,
+    errors.LoneSurrogate,
+    errors.NestedTooDeep,
+    errors.BodyTooLarge,
+    errors.NotAnObject,
+    errors.InexactNumber,
+    errors.InvalidRequest,
+)

@@ -1,0 +1,48 @@
+"""The parts that JSON Schemas are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from taskgate.gateway.reading import TASK_ID
+
+Schema = dict[str, Any]
+REFERENCE: Final = "#/components/schemas/{model}"
+
+
+def ref(name: str) -> Schema:
+    """A reference to a schema of this document."""
+    return {"$ref": REFERENCE.format(model=name)}
+
+
+def object_of(properties: Mapping[str, Any]) -> Schema:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def list_of(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def described(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+TEXT: Final[Schema] = {"type": "string"}
+WHOLE: Final[Schema] = {"type": "integer", "minimum": 0}
+SECONDS: Final[Schema] = {"type": "number", "minimum": 0, "description": "Seconds."}
+TIME: Final[Schema] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$",
+}
+ID: Final[Schema] = {"type": "string", "pattern": f"^{TASK_ID.pattern}$"}

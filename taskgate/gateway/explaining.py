@@ -1,0 +1,301 @@
+"""Why a task is where it is, what it waits for, and when the gateway looks next. Pure, and honest.
+
+All times are epoch ms. Sentences speak of "about": the sweep runs each minute, and a count of a
+lane is SQS's own guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from taskgate.errors import Unavailable
+from taskgate.events import swallowed
+from taskgate.gateway.reading import visible
+from taskgate.lifecycle.states import HELD, RULES, State, Verb
+from taskgate.lifecycle.verdict import last_sign
+from taskgate.ports import Ports, Pulse
+from taskgate.principal import Principal
+from taskgate.settings import Timing
+from taskgate.task import CancelMode, Task
+
+SWEEP_MS: Final = Timing().sweep_every * 1000
+IN_LANE: Final = frozenset({State.CREATED, State.QUEUED, State.RETRYING})
+ACTIONS: Final[Mapping[str, Verb]] = {
+    "cancel": Verb.CANCEL,
+    "reschedule": Verb.RESCHEDULE,
+    "extend": Verb.EXTEND,
+    "recover": Verb.RESCUE,
+    "retry": Verb.REOPEN,
+}
+"""Routes that its owner may ask for, by the verb that must know the state."""
+OPERATORS: Final[Mapping[str, Verb]] = {"pause": Verb.PAUSE, "resume": Verb.RESUME}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The gateway looks at the task not before `at`, and by about `by`, unless something moves."""
+
+    at: int
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextLimit:
+    """The limit that comes first, and the state that follows when it passes."""
+
+    name: str
+    at: int
+    then: State
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The worker of the present attempt."""
+
+    worker: str
+    started_at: int
+    last_sign_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """One task, explained."""
+
+    task: Task
+    why: str
+    waits_for: str | None
+    look: Look | None
+    limit: NextLimit | None
+    holder: Holder | None
+    waiting: int | None
+    """About how many messages wait in its lane, its own among them; None when it is in none."""
+    actions: Sequence[str]
+    sentences: Sequence[str]
+
+
+def explained(ports: Ports, principal: Principal, task_id: str) -> Explanation:
+    """The task, explained to its owner or to an operator: 2 calls at most."""
+    principal.require("tasks:read")
+    task, pulse = ports.tasks.get_with_pulse(task_id)
+    task = visible(task, principal)
+    current = pulse if pulse and pulse.attempt == task.attempt else None
+    waiting = _waiting(ports, task) if task.state in IN_LANE else None
+    operator = "admin" in principal.scopes
+    return explain(task, current, waiting, ports.now(), operator=operator)
+
+
+def explain(
+    task: Task, pulse: Pulse | None, waiting: int | None, now: int, *, operator: bool = False
+) -> Explanation:
+    """The whole story from the record, the pulse of the present attempt and the lane's count."""
+    holder = _holder(task, pulse)
+    why, waits_for = _STORIES[task.state](task, now)
+    look, limit = _look(task, now), next_limit(task)
+    told = [why, _held(holder, now), waits_for and f"It waits for {waits_for}."]
+    told += [_lane(task, waiting), _looks(look, now), _limits(limit, now), _budgets(task)]
+    return Explanation(
+        task=task,
+        why=why,
+        waits_for=waits_for,
+        look=look,
+        limit=limit,
+        holder=holder,
+        waiting=waiting,
+        actions=_actions(task, operator=operator),
+        sentences=[sentence for sentence in told if sentence],
+    )
+
+
+def next_limit(task: Task) -> NextLimit | None:
+    """The limit that comes first in the task's present state."""
+    match task.state:
+        case State.SCHEDULED | State.PAUSED:
+            return NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
+        case State.CREATED | State.QUEUED | State.RETRYING:
+            return _before_deadline(task, "queue_timeout", task.queue_ends_at, State.TIMED_OUT)
+        case State.PROCESSING:
+            return _before_deadline(task, "run_timeout", task.run_ends_at, State.STALLED)
+        case State.STALLED:
+            over = task.since + task.limits.stall_grace
+            return _before_deadline(task, "stall_grace", over, _after_grace(task, over))
+        case State.CANCELING:
+            return _cancel_limit(task)
+    return None
+
+
+def about(ms: int) -> str:
+    """A span of time in one unit, for people."""
+    seconds = max(0, round(ms / 1000))
+    for unit, length, up_to in (("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 48 * 3600)):
+        if seconds <= up_to:
+            return f"about {round(seconds / length)} {unit}"
+    return f"about {round(seconds / 86_400)} days"
+
+
+def _waiting(ports: Ports, task: Task) -> int | None:
+    try:
+        return ports.lanes.waiting(task.lane)
+    except Unavailable as error:
+        swallowed("lane_uncounted", error, task=task.id)
+        return None
+
+
+def _holder(task: Task, pulse: Pulse | None) -> Holder | None:
+    if task.state not in HELD or task.worker is None:
+        return None
+    beat_at = pulse.beat_at if pulse else None
+    started_at = task.started_at or task.since
+    return Holder(task.worker, started_at, max(started_at, last_sign(task, beat_at)))
+
+
+def _look(task: Task, now: int) -> Look | None:
+    if task.due_at is None:
+        return None
+    return Look(task.due_at, max(task.due_at, now) + SWEEP_MS)
+
+
+def _before_deadline(task: Task, name: str, at: int, then: State) -> NextLimit:
+    if at >= task.deadline_at:
+        ends = State.STALLED if task.state is State.PROCESSING else State.TIMED_OUT
+        return NextLimit("deadline", task.deadline_at, ends)
+    return NextLimit(name, at, then)
+
+
+def _after_grace(task: Task, over: int) -> State:
+    if over >= task.run_ends_at:
+        return State.TIMED_OUT
+    return State.QUEUED if task.budgets.crashes.left else State.FAILED
+
+
+def _cancel_limit(task: Task) -> NextLimit:
+    if task.cancel and task.cancel.mode is CancelMode.SOFT:
+        return _before_deadline(task, "run_timeout", task.run_ends_at, State.CANCELED)
+    return NextLimit("cancel_grace", task.since + task.limits.cancel_grace, State.CANCELED)
+
+
+def _actions(task: Task, *, operator: bool) -> list[str]:
+    known = {**ACTIONS, **(OPERATORS if operator else {})}
+    found = [name for name, verb in known.items() if task.state in RULES[verb].sources]
+    if task.state in HELD and "pause" in found:
+        found.remove("pause")  # only its worker may hand back what it holds
+    if task.state is State.STALLED:
+        found.append("fail")
+    return sorted(found)
+
+
+Story = tuple[str, str | None]
+
+
+def _scheduled(task: Task, now: int) -> Story:
+    ahead = (task.run_at or task.since) - now
+    when = f"in {about(ahead)}" if ahead > 0 else "now"
+    return f"It is scheduled: its caller wants it to start {when}.", "its time"
+
+
+def _created(task: Task, now: int) -> Story:
+    del task, now
+    return (
+        "It is on record; that its message is in the lane is not known yet.",
+        "its message to be sent, again if need be, and then a worker",
+    )
+
+
+def _queued(task: Task, now: int) -> Story:
+    waited = about(now - (task.queued_at or task.since))
+    return f"It has been in lane {task.lane} for {waited}.", "a free worker of that lane"
+
+
+def _processing(task: Task, now: int) -> Story:
+    running = about(now - (task.started_at or task.since))
+    return f"Attempt {task.attempt} has been running for {running}.", "its worker to finish"
+
+
+def _stalled(task: Task, now: int) -> Story:
+    why = task.history[-1].reason if task.history else ""
+    text = f"Attempt {task.attempt} is suspected to be lost ({why or 'no sign of life'})"
+    suspected = about(now - task.since)
+    return f"{text}, for {suspected} now.", "its worker, its owner or an operator"
+
+
+def _paused(task: Task, now: int) -> Story:
+    del now
+    if task.resume_at is not None:
+        return "Its worker handed it back before it left.", "the next look, which lets it go on"
+    by = task.history[-1].actor if task.history else "an operator"
+    return f"It is held back by {by}.", "an operator to resume it"
+
+
+def _retrying(task: Task, now: int) -> Story:
+    said = f": {task.error.code}" if task.error else ""
+    ahead = (task.not_before or 0) - now
+    due = f"the time of its next try, in {about(ahead)}" if ahead > 0 else "a free worker"
+    return f"Attempt {task.attempt} did not succeed{said}.", due
+
+
+def _canceling(task: Task, now: int) -> Story:
+    mode = task.cancel.mode if task.cancel else CancelMode.HARD
+    asked = about(now - (task.cancel.at if task.cancel else task.since))
+    return f"A {mode} cancel was asked for {asked} ago.", "its worker to stop"
+
+
+def _ended(task: Task, now: int) -> Story:
+    ago = about(now - (task.ended_at or task.since))
+    error = f": {task.error.code}: {task.error.message}" if task.error else ""
+    return f"It ended as {task.state} {ago} ago{error}.", None
+
+
+_STORIES: Final[Mapping[State, Callable[[Task, int], Story]]] = {
+    State.SCHEDULED: _scheduled,
+    State.CREATED: _created,
+    State.QUEUED: _queued,
+    State.PROCESSING: _processing,
+    State.STALLED: _stalled,
+    State.PAUSED: _paused,
+    State.RETRYING: _retrying,
+    State.CANCELING: _canceling,
+    State.SUCCEEDED: _ended,
+    State.FAILED: _ended,
+    State.TIMED_OUT: _ended,
+    State.CANCELED: _ended,
+}
+
+
+def _held(holder: Holder | None, now: int) -> str | None:
+    if holder is None:
+        return None
+    silent = about(now - holder.last_sign_at)
+    return f"Worker {holder.worker} holds it and was last heard of {silent} ago."
+
+
+def _lane(task: Task, waiting: int | None) -> str | None:
+    if waiting is None:
+        return None
+    return f"About {waiting} tasks wait in lane {task.lane}."
+
+
+def _looks(look: Look | None, now: int) -> str | None:
+    if look is None:
+        return "Nothing is owed: the gateway does not look at it again."
+    if look.at <= now:
+        return f"The gateway looks at it at the next sweep, within {about(look.by - now)}."
+    soonest, latest = about(look.at - now), about(look.by - now)
+    return f"If nothing moves before, the gateway looks at it in {soonest}, at the latest {latest}."
+
+
+def _limits(limit: NextLimit | None, now: int) -> str | None:
+    if limit is None:
+        return None
+    left = f"in {about(limit.at - now)}" if limit.at > now else "now"
+    return f"The next limit is {limit.name}, {left}; it would then be {limit.then}."
+
+
+def _budgets(task: Task) -> str | None:
+    if task.state.ended:
+        return None
+    b = task.budgets
+    return (
+        f"Left: {b.retries.left} retries after errors, {b.crashes.left} after lost workers,"
+        f" {b.interruptions.left} after interruptions."
+    )
