@@ -6,13 +6,14 @@ lane is SQS's own guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
 from taskgate.gateway.reading import visible
+from taskgate.gateway.stories import STORIES, about
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
 from taskgate.lifecycle.verdict import last_sign
 from taskgate.ports import Ports, Pulse
@@ -91,7 +92,7 @@ def explain(
 ) -> Explanation:
     """The whole story from the record, the pulse of the present attempt and the lane's count."""
     holder = _holder(task, pulse)
-    why, waits_for = _STORIES[task.state](task, now)
+    why, waits_for = STORIES[task.state](task, now)
     look, limit = _look(task, now), next_limit(task)
     told = [why, _held(holder, now), waits_for and f"It waits for {waits_for}."]
     told += [_lane(task, waiting), _looks(look, now), _limits(limit, now), _budgets(task)]
@@ -123,15 +124,6 @@ def next_limit(task: Task) -> NextLimit | None:
         case State.CANCELING:
             return _cancel_limit(task)
     return None
-
-
-def about(ms: int) -> str:
-    """A span of time in one unit, for people."""
-    seconds = max(0, round(ms / 1000))
-    for unit, length, up_to in (("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 48 * 3600)):
-        if seconds <= up_to:
-            return f"about {round(seconds / length)} {unit}"
-    return f"about {round(seconds / 86_400)} days"
 
 
 def _waiting(ports: Ports, task: Task) -> int | None:
@@ -183,83 +175,6 @@ def _actions(task: Task, *, operator: bool) -> list[str]:
     if task.state is State.STALLED:
         found.append("fail")
     return sorted(found)
-
-
-Story = tuple[str, str | None]
-
-
-def _scheduled(task: Task, now: int) -> Story:
-    ahead = (task.run_at or task.since) - now
-    when = f"in {about(ahead)}" if ahead > 0 else "now"
-    return f"It is scheduled: its caller wants it to start {when}.", "its time"
-
-
-def _created(task: Task, now: int) -> Story:
-    del task, now
-    return (
-        "It is on record; that its message is in the lane is not known yet.",
-        "its message to be sent, again if need be, and then a worker",
-    )
-
-
-def _queued(task: Task, now: int) -> Story:
-    waited = about(now - (task.queued_at or task.since))
-    return f"It has been in lane {task.lane} for {waited}.", "a free worker of that lane"
-
-
-def _processing(task: Task, now: int) -> Story:
-    running = about(now - (task.started_at or task.since))
-    return f"Attempt {task.attempt} has been running for {running}.", "its worker to finish"
-
-
-def _stalled(task: Task, now: int) -> Story:
-    why = task.history[-1].reason if task.history else ""
-    text = f"Attempt {task.attempt} is suspected to be lost ({why or 'no sign of life'})"
-    suspected = about(now - task.since)
-    return f"{text}, for {suspected} now.", "its worker, its owner or an operator"
-
-
-def _paused(task: Task, now: int) -> Story:
-    del now
-    if task.resume_at is not None:
-        return "Its worker handed it back before it left.", "the next look, which lets it go on"
-    by = task.history[-1].actor if task.history else "an operator"
-    return f"It is held back by {by}.", "an operator to resume it"
-
-
-def _retrying(task: Task, now: int) -> Story:
-    said = f": {task.error.code}" if task.error else ""
-    ahead = (task.not_before or 0) - now
-    due = f"the time of its next try, in {about(ahead)}" if ahead > 0 else "a free worker"
-    return f"Attempt {task.attempt} did not succeed{said}.", due
-
-
-def _canceling(task: Task, now: int) -> Story:
-    mode = task.cancel.mode if task.cancel else CancelMode.HARD
-    asked = about(now - (task.cancel.at if task.cancel else task.since))
-    return f"A {mode} cancel was asked for {asked} ago.", "its worker to stop"
-
-
-def _ended(task: Task, now: int) -> Story:
-    ago = about(now - (task.ended_at or task.since))
-    error = f": {task.error.code}: {task.error.message}" if task.error else ""
-    return f"It ended as {task.state} {ago} ago{error}.", None
-
-
-_STORIES: Final[Mapping[State, Callable[[Task, int], Story]]] = {
-    State.SCHEDULED: _scheduled,
-    State.CREATED: _created,
-    State.QUEUED: _queued,
-    State.PROCESSING: _processing,
-    State.STALLED: _stalled,
-    State.PAUSED: _paused,
-    State.RETRYING: _retrying,
-    State.CANCELING: _canceling,
-    State.SUCCEEDED: _ended,
-    State.FAILED: _ended,
-    State.TIMED_OUT: _ended,
-    State.CANCELED: _ended,
-}
 
 
 def _held(holder: Holder | None, now: int) -> str | None:

@@ -1,0 +1,227 @@
+"""`explain` tells why a task is where it is, and says no more than it knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from taskgate.errors import Unavailable
+from taskgate.gateway.explaining import explain
+from taskgate.gateway.stories import about
+from taskgate.lifecycle.retry import Budget, Budgets
+from taskgate.lifecycle.states import HELD, LIVE, State
+from taskgate.ports import Pulse
+from taskgate.task import CancelMode
+from taskgate.testing.factories import LIMITS, T0, task_in
+from tests.unit.functions.api_world import ADA, EVE, OPERATOR, PROMPT, ApiWorld
+from tests.unit.functions.ports_between import breaking, counting
+
+NOW = T0 + 20_000
+
+
+def _told(api: ApiWorld, task_id: str, caller: object = ADA) -> dict[str, object]:
+    answer = api.get(f"/v1/tasks/{task_id}/explain", caller)  # type: ignore[arg-type]
+    assert answer.status == 200
+    return dict(answer.json)
+
+
+@pytest.mark.parametrize("state", sorted(LIVE))
+def test_a_task_that_lives_waits_for_something_and_says_what_ends_it(state: State) -> None:
+    told = explain(task_in(state), None, 1, NOW)
+    assert told.why
+    assert told.waits_for
+    assert told.look is not None
+    assert told.limit is not None
+    assert T0 < told.limit.at <= told.task.deadline_at
+    assert any(told.limit.name in sentence for sentence in told.sentences)
+    assert "cancel" in told.actions or state is State.CANCELING
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - LIVE))
+def test_a_task_that_has_ended_waits_for_nothing(state: State) -> None:
+    told = explain(task_in(state), None, None, NOW)
+    assert (told.waits_for, told.look, told.limit, told.holder) == (None, None, None, None)
+    assert state in told.why
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - HELD))
+def test_nobody_holds_a_task_that_no_worker_computes(state: State) -> None:
+    assert explain(task_in(state), None, None, NOW).holder is None
+
+
+def test_the_look_is_by_the_next_sweep_after_the_clock(api: ApiWorld) -> None:
+    told = _told(api, api.submitted())
+    assert told["next_look"] == {
+        "at": "2026-09-21T14:16:20.000Z",
+        "by": "2026-09-21T14:17:20.000Z",
+    }
+
+
+def test_a_clock_that_is_due_already_promises_the_next_sweep_and_not_the_past() -> None:
+    task = task_in(State.QUEUED)
+    late = T0 + 500_000
+    told = explain(task, None, 0, late)
+    assert told.look is not None
+    assert (told.look.at, told.look.by) == (task.due_at, late + 60_000)
+    assert any("next sweep, within about 60 s" in s for s in told.sentences)
+
+
+def test_a_waiting_task_says_how_many_wait_in_its_lane(api: ApiWorld) -> None:
+    ids = [api.submitted() for _ in range(3)]
+    told = _told(api, ids[0])
+    assert told["lane"] == {"name": "gpu-normal", "waiting": 3}
+    assert "About 3 tasks wait in lane gpu-normal." in told["sentences"]  # type: ignore[operator]
+    assert told["waits_for"] == "a free worker of that lane"
+    assert told["next_limit"] == {
+        "name": "queue_timeout",
+        "at": "2026-09-21T14:43:20.000Z",
+        "then": "timed_out",
+    }
+
+
+def test_a_running_task_says_who_holds_it_and_when_it_was_last_heard_of(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    held = api.claim()
+    api.world.clock.advance(12)
+    api.worker.beat(held, 0.5, "drawing")
+    api.world.clock.advance(3)
+    told = _told(api, task_id)
+    assert told["holder"] == {
+        "worker": "w1",
+        "started_at": "2026-09-21T14:13:20.000Z",
+        "last_sign_at": "2026-09-21T14:13:32.000Z",
+    }
+    assert told["lane"] == {"name": "gpu-normal", "waiting": None}
+    sentences = told["sentences"]
+    assert "Worker w1 holds it and was last heard of about 3 s ago." in sentences  # type: ignore[operator]
+
+
+def test_the_pulse_of_an_earlier_attempt_is_nobodys_beat(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    held = api.claim()
+    api.worker.beat(held, 0.5, "drawing")
+    pulse = api.world.pulses.get(task_id)
+    api.world.pulses.pulses[task_id] = replace(pulse, beat_at=NOW * 2)  # type: ignore[type-var]
+    api.world.tasks.tasks[task_id] = replace(api.tasks[task_id], attempt=2)
+    holder = _told(api, task_id)["holder"]
+    assert holder["last_sign_at"] == "2026-09-21T14:13:20.000Z"  # type: ignore[index]
+
+
+def test_a_suspect_says_why_and_what_follows_the_grace(api: ApiWorld) -> None:
+    task_id = api.stalled()
+    told = _told(api, task_id)
+    assert "no beat for a whole lease" in str(told["why"])
+    assert told["next_limit"]["then"] == "queued"  # type: ignore[index]
+    assert told["actions"] == ["cancel", "extend", "fail", "recover"]
+    assert told["budgets"]["crashes"]["left"] == 2  # type: ignore[index]
+
+
+def test_a_suspect_without_crash_budget_is_said_to_fail() -> None:
+    spent = Budgets(Budget(3), Budget(2, 2), Budget(20))
+    told = explain(task_in(State.STALLED, budgets=spent), None, None, NOW)
+    assert told.limit is not None
+    assert told.limit.then is State.FAILED
+
+
+def test_a_run_whose_deadline_comes_first_names_the_deadline() -> None:
+    task = task_in(State.PROCESSING, deadline_at=T0 + 60_000)
+    limit = explain(task, Pulse(task_id=task.id, attempt=1, beat_at=NOW), None, NOW).limit
+    assert limit is not None
+    assert (limit.name, limit.at) == ("deadline", T0 + 60_000)
+
+
+def test_a_scheduled_task_says_when_it_starts(api: ApiWorld) -> None:
+    told = _told(api, api.submitted({**PROMPT, "delay": 7200}))
+    assert "in about 2 h" in str(told["why"])
+    assert told["actions"] == ["cancel", "reschedule"]
+    assert told["next_look"]["at"] == "2026-09-21T16:13:20.000Z"  # type: ignore[index]
+
+
+def test_a_hard_cancel_is_enforced_after_its_grace_and_a_soft_one_may_run_to_its_end() -> None:
+    hard = task_in(State.CANCELING)
+    told = explain(hard, None, None, NOW)
+    assert told.limit is not None
+    assert (told.limit.name, told.limit.at) == ("cancel_grace", T0 + LIMITS.cancel_grace)
+    assert hard.cancel is not None
+    soft = replace(hard, cancel=replace(hard.cancel, mode=CancelMode.SOFT))
+    limit = explain(soft, None, None, NOW).limit
+    assert limit is not None
+    assert (limit.name, limit.then) == ("run_timeout", State.CANCELED)
+
+
+def test_a_failed_task_says_why_and_that_it_may_run_again(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    api.fail(api.claim())
+    told = _told(api, task_id)
+    assert told["why"] == "It ended as failed about 0 s ago: invalid_input: no such thing."
+    assert told["actions"] == ["retry"]
+    assert told["sentences"][-1].startswith("Nothing is owed")  # type: ignore[index]
+
+
+def test_a_paused_task_names_who_holds_it_back(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    api.post(f"/v1/tasks/{task_id}/pause", None, OPERATOR)
+    told = _told(api, task_id)
+    assert told["why"] == "It is held back by operator:olga."
+    assert told["actions"] == ["cancel"]
+    assert _told(api, task_id, OPERATOR)["actions"] == ["cancel", "resume"]
+
+
+def test_an_operator_may_ask_about_any_task_and_a_stranger_about_none(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = api.submitted()
+    assert _told(api, task_id, OPERATOR)["state"] == "queued"
+    assert api.get(f"/v1/tasks/{task_id}/explain", EVE).code == "task_not_found"
+
+
+def test_an_explanation_takes_two_calls_and_one_where_no_lane_counts() -> None:
+    calls: list[str] = []
+    api = ApiWorld(between=counting(calls))
+    task_id = api.submitted()
+    calls.clear()
+    _told(api, task_id)
+    assert calls == ["tasks.get_with_pulse", "lanes.waiting"]
+    api.claim()
+    calls.clear()
+    _told(api, task_id)
+    assert calls == ["tasks.get_with_pulse"]
+
+
+def test_a_lane_that_cannot_be_counted_leaves_the_rest_of_the_story() -> None:
+    api = ApiWorld(between=breaking("lanes", "waiting", Unavailable()))
+    told = _told(api, api.submitted())
+    assert told["lane"] == {"name": "gpu-normal", "waiting": None}
+    assert told["why"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-5, "about 0 s"),
+        (40, "about 40 s"),
+        (90, "about 90 s"),
+        (91, "about 2 min"),
+        (5400, "about 90 min"),
+        (7200, "about 2 h"),
+        (48 * 3600, "about 48 h"),
+        (90 * 86_400, "about 90 days"),
+    ],
+)
+def test_a_span_is_told_in_one_unit(seconds: int, said: str) -> None:
+    assert about(seconds * 1000) == said
+
+
+def test_queues_tell_an_operator_how_many_wait_in_each_lane(api: ApiWorld) -> None:
+    for _ in range(2):
+        api.submitted({**PROMPT, "priority": "low"})
+    queues = api.get("/v1/queues", OPERATOR).json["queues"]
+    assert {q["lane"]: q["waiting"] for q in queues if q["waiting"]} == {"gpu-low": 2}
+    assert {"lane": "cpu-high", "pool": "cpu", "priority": "high", "waiting": 0} in queues
+    assert len(queues) == 6
+
+
+def test_the_queues_are_no_business_of_others(api: ApiWorld) -> None:
+    assert api.get("/v1/queues").code == "missing_scope"
