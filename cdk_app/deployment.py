@@ -11,6 +11,7 @@ from cdk_app.bundle import Bundle
 from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode
 from cdk_app.gateway_stack import GatewayStack
+from cdk_app.observability_stack import ObservabilityStack
 from taskgate.settings import Stage
 
 # The emulator's bucket for assets. A real account has the one that `cdk bootstrap` makes.
@@ -18,7 +19,7 @@ EMULATOR_ASSETS = "taskgate-emulator-assets"
 
 
 class Deployment(cdk.Stage):
-    """The stacks of one stage. Exposes `data` and `gateway`."""
+    """The stacks of one stage. Exposes `data`, `gateway` and, on AWS, `observability`."""
 
     def __init__(
         self,
@@ -43,8 +44,24 @@ class Deployment(cdk.Stage):
             code=code,
             synthesizer=_synthesizer(stage),
         )
+        self.observability = self._observability(stage)
         cdk.Tags.of(self).add("taskgate:stage", stage.name)
         cdk.Tags.of(self).add("taskgate:cell", stage.cell)
+
+    def _observability(self, stage: Stage) -> ObservabilityStack | None:
+        """Not on the emulator: it has neither metric math nor composite alarms, and reads no metric
+        out of a log, so that no alarm there could ever speak.
+        """
+        if stage.emulator:
+            return None
+        return ObservabilityStack(
+            self,
+            "Observability",
+            stage=stage,
+            data=self.data,
+            gateway=self.gateway,
+            synthesizer=_synthesizer(stage),
+        )
 
 
 def _synthesizer(stage: Stage) -> cdk.IStackSynthesizer | None:

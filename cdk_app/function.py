@@ -35,7 +35,7 @@ class FunctionCode:
 
 
 class TaskgateFunction(Construct):
-    """One function with its log group and its role. Exposes `function`."""
+    """One function with its log group and its role. Exposes `function` and its `room`."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class TaskgateFunction(Construct):
         reserved_concurrency: int | None = None,
     ) -> None:
         super().__init__(scope, name)
+        self.room = room
         function_name = f"{stage.prefix}-{room.replace('_', '-')}"
         log_group = self._log_group(function_name, stage)
         self.function = lambda_.Function(

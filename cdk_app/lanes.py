@@ -14,15 +14,18 @@ MAX_RECEIVES = 10
 RETENTION = cdk.Duration.days(4)
 # A moved message keeps its age, so the dead-letter queue must keep messages for longer.
 DEAD_LETTER_RETENTION = cdk.Duration.days(14)
+# Six times the dead-letter function's time, as Lambda asks of a queue that it reads.
+DEAD_LETTER_VISIBILITY = 180
 
 
 class Lanes(Construct):
-    """The queues, by lane name. Exposes `queues`, `urls` and `arns`."""
+    """The queues, by lane name. Exposes `queues`, `dead`, `urls` and `arns`."""
 
     def __init__(
         self, scope: Construct, name: str, *, stage: Stage, lanes: tuple[str, ...]
     ) -> None:
         super().__init__(scope, name)
+        self.dead = {lane: self._dead_letters(lane, stage) for lane in lanes}
         self.queues = {lane: self._queue(lane, stage) for lane in lanes}
 
     @property
@@ -35,16 +38,19 @@ class Lanes(Construct):
         """The ARNs of the lanes, without their dead-letter queues."""
         return [queue.queue_arn for queue in self.queues.values()]
 
-    def _queue(self, lane: str, stage: Stage) -> sqs.Queue:
-        dead_letters = sqs.Queue(
+    def _dead_letters(self, lane: str, stage: Stage) -> sqs.Queue:
+        return sqs.Queue(
             self,
             f"{lane}-dead",
             queue_name=f"{stage.prefix}-{lane}-dead",
+            visibility_timeout=cdk.Duration.seconds(DEAD_LETTER_VISIBILITY),
             retention_period=DEAD_LETTER_RETENTION,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             # The emulator speaks plain HTTP on loopback, and it does enforce this policy.
             enforce_ssl=not stage.emulator,
         )
+
+    def _queue(self, lane: str, stage: Stage) -> sqs.Queue:
         return sqs.Queue(
             self,
             lane,
@@ -54,7 +60,7 @@ class Lanes(Construct):
             receive_message_wait_time=cdk.Duration.seconds(20),
             retention_period=RETENTION,
             dead_letter_queue=sqs.DeadLetterQueue(
-                queue=dead_letters, max_receive_count=MAX_RECEIVES
+                queue=self.dead[lane], max_receive_count=MAX_RECEIVES
             ),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=not stage.emulator,

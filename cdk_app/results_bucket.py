@@ -1,4 +1,4 @@
-"""The bytes: results under ``r/`` and uploaded inputs under ``in/``."""
+"""The bytes: results under ``r/``, uploaded inputs under ``in/``, dead letters under ``dead/``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from taskgate.settings import Stage
 
 RESULTS = "r/"
 UPLOADS = "in/"
+DEAD_LETTERS = "dead/"
 
 
 class ResultsBucket(Construct):
@@ -28,6 +29,7 @@ class ResultsBucket(Construct):
             lifecycle_rules=[
                 _expiry("results", RESULTS, stage.result_days),
                 _expiry("uploads", UPLOADS, stage.upload_days),
+                _expiry("dead-letters", DEAD_LETTERS, stage.dead_letter_days),
                 s3.LifecycleRule(
                     id="unfinished-uploads",
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(1),
@@ -42,6 +44,11 @@ class ResultsBucket(Construct):
     def results_arn(self) -> str:
         """The ARN pattern of the results."""
         return self.bucket.arn_for_objects(f"{RESULTS}*")
+
+    @property
+    def dead_letters_arn(self) -> str:
+        """The ARN pattern of the kept dead letters."""
+        return self.bucket.arn_for_objects(f"{DEAD_LETTERS}*")
 
 
 def _expiry(name: str, prefix: str, days: int) -> s3.LifecycleRule:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from taskgate.aws.ports import build
+from taskgate.events import measure
 from taskgate.ports import Ports
 from taskgate.settings import Environment
 
@@ -21,4 +22,5 @@ class Room:
 def open_room(environ: Mapping[str, str]) -> Room:
     """The room of this process. A wrong variable fails here, at cold start, by its name."""
     environment = Environment.read(environ)
+    measure(environment.stage)
     return Room(environment=environment, ports=build(environment))

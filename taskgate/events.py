@@ -7,17 +7,28 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from taskgate.lifecycle.change import Change
+from taskgate.lifecycle.states import HELD, State, Verb
+from taskgate.metrics import measured
 from taskgate.task import Task
 
 LOG: Final = logging.getLogger("taskgate")
 
 
-def event(name: str, level: int = logging.INFO, **fields: str | float | None) -> None:
+def event(
+    name: str, level: int = logging.INFO, **fields: str | float | Sequence[float] | None
+) -> None:
     """Log one event. `fields` must be ids, numbers or words of ours."""
     LOG.log(level, "%s", json.dumps({"event": name, **fields}, default=str))
+
+
+def measure(stage: str) -> None:
+    """From now on the lines of this process bear their metrics, labelled with the stage."""
+    others = [f for f in LOG.filters if not isinstance(f, _Measuring)]
+    LOG.filters[:] = [_Measuring(stage), *others]
 
 
 def transition(change: Change, before: Task | None, after: Task) -> None:
@@ -34,9 +45,53 @@ def transition(change: Change, before: Task | None, after: Task) -> None:
         attempt=after.attempt,
         actor=change.stamp.actor,
         error=after.error.code if after.error else None,
+        waited_seconds=_waited(change, after),
+        **_run(change, before, after),
     )
 
 
 def swallowed(name: str, error: BaseException, **fields: str | float | None) -> None:
     """An error that was caught on purpose, since something else makes it good."""
     event(name, logging.WARNING, error=type(error).__name__, detail=str(error)[:200], **fields)
+
+
+def _waited(change: Change, after: Task) -> float | None:
+    """How long the task stood in its lane. A back-off before it was due is not waiting."""
+    if change.verb is not Verb.CLAIM or after.started_at is None:
+        return None
+    return max(0, after.started_at - (after.queued_at or after.created_at)) / 1000
+
+
+def _run(change: Change, before: Task | None, after: Task) -> dict[str, Any]:
+    """How long a run took that is over now, and what it was wasted by if it did not count."""
+    if before is None or before.state not in HELD or before.started_at is None:
+        return {}
+    if after.state in HELD and after.attempt == before.attempt:
+        return {}
+    seconds = max(0, change.stamp.at - before.started_at) / 1000
+    if after.state is State.SUCCEEDED:
+        return {"ran_seconds": seconds}
+    return {"ran_seconds": seconds, "wasted_seconds": seconds, "cause": _cause(change, after)}
+
+
+def _cause(change: Change, after: Task) -> str:
+    match change.verb:
+        case Verb.TAKE_OVER:
+            return "worker_lost"
+        case Verb.PAUSE:
+            return "interrupted"
+        case _:
+            return after.error.code if after.error else "snoozed"
+
+
+class _Measuring(logging.Filter):
+    """Adds the metrics to a line before anything formats it."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fields = json.loads(record.getMessage())
+        record.msg, record.args = "%s", (json.dumps(measured(fields, self._stage)),)
+        return True

@@ -64,6 +64,8 @@ class Stage:
     retain_data: bool = True
     result_days: int = 30
     upload_days: int = 7
+    dead_letter_days: int = 90
+    """Kept dead letters are evidence: they outlast the tasks' own retention in the queues."""
     log_days: int = 30
     key_cache: int = 60
     """Seconds that the HTTP API remembers an API key; a revoked key works on for so long."""

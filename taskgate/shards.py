@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from typing import Final
+
+PROBLEM_SHARDS: Final = 4
+"""Of each day of the problem index, so that a bad day has no single hot key."""
 
 
 def shard_of(task_id: str, shards: int) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ os.environ["JSII_NODE"] = str(NODE)
 def pytest_collection_modifyitems(items):
     """One worker for all that reads templates: each other one would start jsii and synthesise."""
     for item in items:
-        if "synthesise" in item.fixturenames:
+        if "deployments" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("templates"))
 
 
@@ -43,23 +44,40 @@ class Template:
 
 
 @pytest.fixture(scope="session")
-def synthesise(tmp_path_factory) -> Callable[[str], tuple[Template, Template]]:
-    """Data and gateway templates of a stage, with a stand-in for the bundle's bytes."""
+def deployments(tmp_path_factory) -> Callable[[str], Any]:
+    """The deployment of a stage, with a stand-in for the bundle's bytes."""
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "stand_in.py").write_text("")
 
     @cache
-    def synthesise(stage_name: str) -> tuple[Template, Template]:
+    def deployed(stage_name: str) -> Any:
         import aws_cdk as cdk  # noqa: PLC0415
 
         from cdk_app.deployment import Deployment  # noqa: PLC0415
 
         app = cdk.App(context=json.loads((ROOT / "cdk.json").read_text())["context"])
         bundle = Bundle(folder, "0" * 64)
-        deployment = Deployment(app, "taskgate", stage=stage(stage_name), bundle=bundle)
+        return Deployment(app, "taskgate", stage=stage(stage_name), bundle=bundle)
+
+    return deployed
+
+
+@pytest.fixture(scope="session")
+def synthesise(deployments) -> Callable[[str], tuple[Template, Template]]:
+    """Data and gateway templates of a stage."""
+
+    @cache
+    def synthesise(stage_name: str) -> tuple[Template, Template]:
+        deployment = deployments(stage_name)
         return Template(deployment.data), Template(deployment.gateway)
 
     return synthesise
+
+
+@pytest.fixture(scope="session")
+def observed(deployments) -> Callable[[str], Template]:
+    """The observability template of a stage."""
+    return cache(lambda stage_name: Template(deployments(stage_name).observability))
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,12 @@ def function(template, room):
     return found
 
 
+def rule_of(template, name):
+    rules = template.properties("AWS::Events::Rule")
+    [found] = [rule for rule in rules if rule["Name"].endswith(f"-{name}")]
+    return found
+
+
 def statements(template, resolve):
     return [
         resolve(statement)
@@ -76,7 +82,8 @@ def test_nothing_is_deployed_but_what_is_ours_to_see(gateway, data):
     kinds = {r["Type"] for t in (gateway, data) for r in t.body["Resources"].values()}
     assert not [kind for kind in kinds if kind.startswith(("Custom::", "AWS::CloudFormation::"))]
     assert {f["Handler"] for f in gateway.properties(FUNCTION)} == {
-        f"functions.{room}.handler.handler" for room in ("api", "authorizer", "stale_sweep")
+        f"functions.{room}.handler.handler"
+        for room in ("api", "authorizer", "dead_letter", "reconcile", "stale_sweep")
     }
 
 
@@ -86,8 +93,8 @@ def test_no_role_may_do_everything_or_touch_everything(gateway, resolve):
         for action in listed(statement["Action"]):
             assert "*" not in action
         for resource in listed(statement["Resource"]):
-            # Streams of the function's own log group, and results under their prefix.
-            assert "*" not in resource.removesuffix("/r/*")
+            # Results and dead letters under their prefixes.
+            assert "*" not in resource.removesuffix("/r/*").removesuffix("/dead/*")
             assert "index/" not in resource or resource.endswith(("by_user", "by_clock"))
     assert not [r for r in gateway.properties("AWS::IAM::Role") if "ManagedPolicyArns" in r]
 
@@ -102,7 +109,7 @@ def test_the_authorizer_may_read_keys_and_nothing_else(gateway, resolve):
 def test_the_sweep_runs_as_often_as_the_promise_counts_on(synthesise, name):
     data, gateway = synthesise(name)
     timing = stage(name).timing
-    [rule] = gateway.properties("AWS::Events::Rule")
+    rule = rule_of(gateway, "stale-sweep")
     assert rule["ScheduleExpression"] == "rate(1 minute)"
     leases = {
         q["VisibilityTimeout"] for q in data.properties("AWS::SQS::Queue") if "RedrivePolicy" in q
@@ -113,7 +120,11 @@ def test_the_sweep_runs_as_often_as_the_promise_counts_on(synthesise, name):
 
 def test_a_sweep_ends_before_the_next_one_and_is_not_tried_again(gateway):
     assert function(gateway, "stale_sweep")["Timeout"] < 60
-    [config] = gateway.properties("AWS::Lambda::EventInvokeConfig")
+    [config] = [
+        resource["Properties"]
+        for name, resource in gateway.of_type("AWS::Lambda::EventInvokeConfig").items()
+        if name.startswith("StaleSweep")
+    ]
     assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
 
 
@@ -199,6 +210,13 @@ RIGHTS = {
         "ephemeral": ["BatchGetItem", "ConditionCheckItem", "UpdateItem"],
         "lanes": ["SendMessage"],
     },
+    "DeadLetters": {
+        "tasks": ["GetItem", "UpdateItem"],
+        "lanes": ["SendMessage"],
+        "dead letters": ["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"],
+        "kept": ["PutObject"],
+    },
+    "Reconcile": {"tasks": ["GetItem", "Scan"]},
 }
 
 
@@ -224,6 +242,10 @@ def kind_of(resource: str) -> str:
     for export, kind in {"TasksTable": "tasks", "EphemeralTable": "ephemeral"}.items():
         if export in resource:
             return kind + resource.partition(">")[2]
+    if "Lanes" in resource and "dead" in resource:
+        return "dead letters"
+    if resource.endswith("/dead/*"):
+        return "kept"
     for export, kind in {"Lanes": "lanes", "Results": "results", "Logs": "log"}.items():
         if export in resource:
             return kind

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.functions.api_world import ENVIRONMENT
 from tests.unit.functions.http_events import Answer, http_event
 
-HANDLERS = ("api", "authorizer", "stale_sweep")
+HANDLERS = ("api", "authorizer", "dead_letter", "reconcile", "stale_sweep")
 
 
 def _python(code: str, **changed: str) -> str:
@@ -62,6 +62,8 @@ LEFT_OUT = {
         "boto3.dynamodb",
         "taskgate.catalog",
     },
+    "dead_letter": {"pydantic", "aws_xray_sdk", "boto3.dynamodb", "taskgate.catalog"},
+    "reconcile": {"pydantic", "aws_xray_sdk", "boto3.dynamodb", "taskgate.catalog"},
     "stale_sweep": {"pydantic", "aws_xray_sdk", "boto3.dynamodb", "taskgate.catalog"},
 }
 

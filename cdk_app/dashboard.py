@@ -1,0 +1,89 @@
+"""One page that answers: does every task move, and what does it cost when one does not?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from cdk_app.lanes import Lanes
+from cdk_app.measures import MINUTE, ours
+from taskgate import metrics
+from taskgate.settings import Stage
+
+
+class Dashboard(Construct):
+    """The dashboard of a stage."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        stage: Stage,
+        lanes: Lanes,
+        alarms: Sequence[cloudwatch.Alarm],
+    ) -> None:
+        super().__init__(scope, name)
+        self._stage = stage
+        cloudwatch.Dashboard(
+            self,
+            "Page",
+            dashboard_name=stage.prefix,
+            widgets=[
+                [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=24)],
+                [
+                    self._graph("Executing tasks", (metrics.EXECUTING_COUNT, "Sum")),
+                    self._graph(
+                        "How long they have run, s",
+                        (metrics.EXECUTING_DURATION, "p50"),
+                        (metrics.EXECUTING_DURATION, "p95"),
+                        (metrics.EXECUTING_DURATION, "Maximum"),
+                    ),
+                    self._graph("Stalled tasks", (metrics.STUCK, "Maximum")),
+                ],
+                [
+                    self._graph(
+                        "Wait in the lane, s",
+                        (metrics.QUEUE_WAIT, "p50"),
+                        (metrics.QUEUE_WAIT, "p95"),
+                    ),
+                    _waiting(lanes),
+                    self._graph(
+                        "Run time, s",
+                        (metrics.RUN_DURATION, "p50"),
+                        (metrics.RUN_DURATION, "p95"),
+                    ),
+                ],
+                [
+                    self._graph("Wasted GPU time, s", (metrics.WASTED, "Sum")),
+                    self._graph("Retries", (metrics.RETRIES, "Sum")),
+                    self._graph("Dead letters", (metrics.DEAD_LETTERS, "Sum")),
+                ],
+                [
+                    self._graph("Oldest overdue clock, s", (metrics.OLDEST_OVERDUE, "Maximum")),
+                    self._graph(
+                        "The sweep", (metrics.SWEEP_RAN, "Sum"), (metrics.TASKS_LOOKED_AT, "Sum")
+                    ),
+                    self._graph("Unaccounted tasks", (metrics.UNACCOUNTED, "Maximum")),
+                ],
+            ],
+        )
+
+    def _graph(self, title: str, *lines: tuple[str, str]) -> cloudwatch.GraphWidget:
+        left = [
+            ours(self._stage, name, statistic, MINUTE).with_(label=f"{name} {statistic}")
+            for name, statistic in lines
+        ]
+        return cloudwatch.GraphWidget(title=title, left=left, width=8)
+
+
+def _waiting(lanes: Lanes) -> cloudwatch.GraphWidget:
+    left = [
+        queue.metric_approximate_number_of_messages_visible(
+            statistic="Maximum", period=MINUTE, label=lane
+        )
+        for lane, queue in lanes.queues.items()
+    ]
+    return cloudwatch.GraphWidget(title="Messages waiting", left=left, width=8)

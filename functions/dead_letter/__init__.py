@@ -1,0 +1,1 @@
+"""The dead-letter room: keeps what a lane gave up, and sees to its task."""

@@ -1,0 +1,1 @@
+"""The reconcile room: proves each hour that every task is accounted for."""

@@ -1,0 +1,76 @@
+"""What operators need beside `Ports`: the books and records as they stand, and a place for letters.
+
+Apart from `ports`, since no request and no worker may read across users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from taskgate.ports import Ledger, Page
+from taskgate.task import Owner, Task
+
+SNAPSHOT_MOST: Final = 90
+"""Tasks beside their book in one snapshot: a transaction reads at most 100 items."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """One shard of one user's ledger: the unit that a transaction moves."""
+
+    owner: Owner
+    shard: int
+    ledger: Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A task on record. `listed` says that the indexes hold it where the task itself implies."""
+
+    task: Task
+    listed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record that cannot be understood: its key and why."""
+
+    key: str
+    why: str
+
+
+Row = Record | Book | Unreadable
+
+
+class Audit(Protocol):
+    """Everything on record, for one who checks it. Reads are consistent and bounded in rate."""
+
+    def rows(self, segment: int, segments: int, start: str | None = None) -> Page[Row]:
+        """A page of a segment of the whole table; pages may be empty before the last."""
+        ...
+
+    def record(self, task_id: str) -> Record | None: ...
+
+    def shard_of(self, task_id: str) -> int:
+        """The shard of its owner's ledger in which a task is booked."""
+        ...
+
+    def snapshot(
+        self, owner: Owner, shard: int, ids: Sequence[str]
+    ) -> tuple[Book, Mapping[str, Task]]:
+        """A book and up to `SNAPSHOT_MOST` tasks, all as of one moment."""
+        ...
+
+    def mend_book(self, book: Book, ledger: Ledger) -> bool:
+        """Write `ledger` if the book still holds what was read; False when it has moved."""
+        ...
+
+
+class Archive(Protocol):
+    """Where dead letters are kept."""
+
+    def keep(self, key: str, text: str) -> None:
+        """Keep a text; one that is kept already under the key stays as it is."""
+        ...

@@ -1,0 +1,58 @@
+"""What becomes of a task whose message was given up by its lane. Pure: act on the answer once.
+
+A dead letter says only that a message was received too often. Whether the task needs it is for the
+task to say: most dead letters are of tasks that have ended or moved on long ago.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from taskgate.lifecycle.states import HELD, State
+from taskgate.task import Task
+
+
+class LetterStep(StrEnum):
+    """What the dead-letter function does about the task."""
+
+    LEAVE = "leave"
+    RESEND = "resend"
+    BURY = "bury"
+
+
+@dataclass(frozen=True, slots=True)
+class LetterVerdict:
+    """The step, and why."""
+
+    step: LetterStep
+    reason: str
+
+
+def judge_letter(task: Task | None, attempt: int, now: int) -> LetterVerdict:
+    """The step for the task of a dead message; `attempt` is what the message carried."""
+    if task is None:
+        return _leave("no such task")
+    if task.state.ended:
+        return _leave(f"already {task.state}")
+    if task.state in HELD:
+        return _leave("a worker holds it, and its clock watches that worker")
+    if task.state in (State.SCHEDULED, State.PAUSED):
+        return _leave(f"it is {task.state}: it waits for its clock, not for a message")
+    return _waiting(task, attempt, now)
+
+
+def _waiting(task: Task, attempt: int, now: int) -> LetterVerdict:
+    if attempt < task.attempt:
+        return _leave("an older message: the task was claimed since")
+    if now >= task.queue_ends_at:
+        return _leave("its waiting is over: the clock ends it")
+    if task.resent_in == task.generation:
+        return LetterVerdict(LetterStep.BURY, "its messages die unclaimed, a fresh one too")
+    if task.attempt > 0 and not task.budgets.crashes.left:
+        return LetterVerdict(LetterStep.BURY, "its message died unclaimed after its last crash")
+    return LetterVerdict(LetterStep.RESEND, "its message died unclaimed")
+
+
+def _leave(reason: str) -> LetterVerdict:
+    return LetterVerdict(LetterStep.LEAVE, reason)
