@@ -7,7 +7,7 @@ left undone is still due.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp, rearmed
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.verdict import Step, Verdict, judge
+from taskgate.metrics import MAX_VALUES
 from taskgate.ports import Due, Message, Ports, Signal
 from taskgate.task import Task
 
@@ -37,12 +38,24 @@ class Report:
     finished: bool = True
     """False when time ran out: what is left is still due."""
     counts: Counter[str] = field(default_factory=Counter)
+    stuck: int = 0
+    """Tasks that this run saw stalled and left so: suspected now, or out of its reach."""
+    executing: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By type, for how many seconds the runs have lasted that are older than a lease."""
 
     def add(self, other: Report) -> None:
         self.looked_at += other.looked_at
         self.oldest_overdue_ms = max(self.oldest_overdue_ms, other.oldest_overdue_ms)
         self.finished = self.finished and other.finished
         self.counts.update(other.counts)
+        self.stuck += other.stuck
+        for name, durations in other.executing.items():
+            self.executing[name] += durations
+
+    def saw(self, task: Task, now: int) -> None:
+        """Note a run that goes on. The lazy clock brings each one past the sweep every minute."""
+        if task.state in (State.PROCESSING, State.STALLED) and task.started_at is not None:
+            self.executing[task.type].append((now - task.started_at) / 1000)
 
 
 def sweep(ports: Ports, shards: Iterable[int], stop_at: int) -> Report:
@@ -51,13 +64,7 @@ def sweep(ports: Ports, shards: Iterable[int], stop_at: int) -> Report:
     with ThreadPoolExecutor(THREADS, thread_name_prefix="sweep") as pool:
         for part in pool.map(lambda shard: sweep_shard(ports, shard, stop_at), shards):
             total.add(part)
-    event(
-        "swept",
-        looked_at=total.looked_at,
-        oldest_overdue_ms=total.oldest_overdue_ms,
-        finished=total.finished,
-        **{f"did_{name}": count for name, count in total.counts.items()},
-    )
+    _tell(total)
     return total
 
 
@@ -78,18 +85,36 @@ def sweep_shard(ports: Ports, shard: int, stop_at: int) -> Report:
                 return report
             report.oldest_overdue_ms = max(report.oldest_overdue_ms, now - due.due_at)
             report.looked_at += 1
-            report.counts[look(ports, due)] += 1
+            report.counts[look(ports, due, report)] += 1
         start = page.next
         if start is None:
             return report
 
 
-def look(ports: Ports, due: Due) -> str:
+def _tell(report: Report) -> None:
+    event(
+        "swept",
+        looked_at=report.looked_at,
+        oldest_overdue_seconds=report.oldest_overdue_ms / 1000,
+        finished=report.finished,
+        stuck=report.stuck,
+        none_executing=0,
+        **{f"did_{name}": count for name, count in report.counts.items()},
+    )
+    for name, durations in report.executing.items():
+        for begin in range(0, len(durations), MAX_VALUES):
+            part = durations[begin : begin + MAX_VALUES]
+            event("executing", type=name, count=len(part), durations=part)
+
+
+def look(ports: Ports, due: Due, report: Report | None = None) -> str:
     """Look at one task and act once; returns what was done. The index is only a hint."""
+    report, task = report or Report(), None
     try:
         task, pulse = ports.tasks.get_with_pulse(due.task_id)
         if task is None:
             return "gone"
+        report.saw(task, ports.now())
         beat_at = pulse.beat_at if pulse and pulse.attempt == task.attempt else None
         verdict = judge(task, beat_at or None, ports.now())
         if verdict is None:
@@ -100,12 +125,23 @@ def look(ports: Ports, due: Due) -> str:
         return "outrun"
     except Unavailable as error:
         swallowed("look_failed", error, task=due.task_id)
+        report.stuck += task is not None and task.state is State.STALLED
         return "unavailable"
+    report.stuck += _leaves_stalled(task, verdict)
     return verdict.step.value
+
+
+def _leaves_stalled(task: Task, verdict: Verdict) -> bool:
+    waits = task.state is State.STALLED and verdict.step is Step.REARM
+    return waits or verdict.step is Step.STALL
 
 
 def _send(ports: Ports, task: Task, verdict: Verdict) -> None:
     del verdict
+    if task.state is State.SCHEDULED:
+        after = _apply(ports, task, transitions.wake(task, _stamp(ports, "its time has come")))
+        ports.lanes.send(after.lane, Message(after.id, after.attempt))
+        return
     # Sent before it is written down: a send that fails must not use up a redelivery.
     ports.lanes.send(task.lane, Message(task.id, task.attempt))
     made = _stamp(ports, "message sent again")
@@ -138,10 +174,6 @@ def _rescue(ports: Ports, task: Task, verdict: Verdict) -> None:
     if after.state is State.QUEUED:
         ports.lanes.send(after.lane, Message(after.id, after.attempt))
 
-    if task.state is State.SCHEDULED:
-        after = _apply(ports, task, transitions.wake(task, _stamp(ports, "its time has come")))
-        ports.lanes.send(after.lane, Message(after.id, after.attempt))
-        return
 
 def _expire(ports: Ports, task: Task, verdict: Verdict) -> None:
     assert verdict.error is not None  # noqa: S101 - an expiry always has one
