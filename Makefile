@@ -1,16 +1,17 @@
 # Every command of this project. A machine needs Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check fix e2e synth deploy clean
+.PHONY: help demo dev test check fix e2e soak model crash-points synth deploy clean
 
 PYTHON ?= python3
 STAGE ?= prod
+SECONDS ?= 120
 # What CDK asks about before a deploy: broadening rights, any-change or never (in a pipeline).
 APPROVAL ?= broadening
 VENV := .venv/bin
 READY := .venv/.ready
 
 help: ## Say what each command does
-	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(READY) ## Bring up the local stack, run one real task through it, show its life, end
 	$(VENV)/taskgate demo
@@ -34,6 +35,15 @@ test: check ## check, then every other test
 
 e2e: $(READY) ## Only the tests against the deployed local stack
 	$(VENV)/pytest tests/e2e -n 2 --dist loadgroup
+
+soak: $(READY) ## SECONDS of load (default 120) while workers are killed; then every task is counted
+	$(VENV)/python -m tests.soak.soak --seconds $(SECONDS)
+
+model: $(READY) ## Walk every interleaving of all small worlds (some ten minutes), print the figures
+	TASKGATE_WHOLE_MODEL=1 $(VENV)/pytest tests/simulation/test_model.py -q -s -n 2 --dist load
+
+crash-points: $(READY) ## A fault at every AWS call of a task's life, print the number of points
+	$(VENV)/pytest tests/integration/test_crash_points.py -q -rP -n 2 | grep -E '^crash points|^FAILED|^[0-9]+ (passed|failed)'
 
 synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
 	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) --output build/cdk.out/$(STAGE)

@@ -34,6 +34,8 @@ class Submission:
     """The validated input, a JSON text."""
     idempotency: IdempotencyKey | None
     max_pending: int
+    then: str | None = None
+    """What follows the task, a JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,14 @@ class Due:
 
     task_id: str
     due_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An entry of the problem index: a hint, like `Due`."""
+
+    task_id: str
+    ended_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +177,28 @@ class TaskStore(Protocol):
         """The validated input, a JSON text."""
         ...
 
+    def get_then(self, task_id: str) -> str | None:
+        """What follows the task, a JSON text."""
+        ...
+
+    def callback_body(self, task_id: str, generation: int, body: str) -> str:
+        """Keep the bytes of a callback once and return what is kept: the first `body` wins."""
+        ...
+
     def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
         """The owner's tasks, newest first; `start` is a page's `next`."""
         ...
 
     def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
         """Live tasks of a clock shard whose `due_at` is not after `until`, the oldest first."""
+        ...
+
+    def problems(self, day: str, shard: int, limit: int, start: str | None = None) -> Page[Problem]:
+        """Failed and timed-out tasks of a UTC day (``YYYY-MM-DD``), the latest first."""
+        ...
+
+    def owed(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
+        """Ended tasks of a clock shard that owe something and are due, the oldest first."""
         ...
 
     def ledger(self, owner: Owner) -> Ledger:
@@ -244,6 +270,10 @@ class Results(Protocol):
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         """A URL that serves the object for that long, without credentials."""
+        ...
+
+    def remove(self, prefix: str, keep: str = "") -> int:
+        """Remove the objects below `prefix`, but not those below `keep`; returns how many."""
         ...
 
     def read(self, key: str, most: int) -> bytes:

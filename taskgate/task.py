@@ -87,6 +87,46 @@ class ResultFile:
     content_type: str
 
 
+class Duty(StrEnum):
+    """What an ended task may still owe, in the order in which it is settled."""
+
+    FOLLOW_UPS = "follow_ups"
+    CLEAN_UP = "clean_up"
+    CALLBACK = "callback"
+
+
+class CallbackState(StrEnum):
+    """What became of the callback."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    GIVEN_UP = "given_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One attempt of a callback. `status` is None when there was no answer; `ms` its duration."""
+
+    at: int
+    status: int | None
+    ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """Whom to tell of the end, of which events, and how that went."""
+
+    url: str
+    events: tuple[str, ...]
+    state: CallbackState = CallbackState.PENDING
+    tries: int = 0
+    """Attempts in all."""
+    schedule: int = 0
+    """Attempts since the schedule was last begun."""
+    latest: tuple[Tried, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One accepted request. Times are epoch milliseconds, UTC."""
@@ -111,6 +151,8 @@ class Task:
     """The last time a message for it was sent."""
     sends: int = 0
     """Messages sent again for the present stay in the lane."""
+    resent_in: int | None = None
+    """The generation in which a dead message was answered by a fresh one; the next ends it."""
     started_at: int | None = None
     ended_at: int | None = None
     run_at: int | None = None
@@ -126,6 +168,15 @@ class Task:
     checkpoint: str | None = None
     metadata: str | None = None
     """The caller's own labels, a JSON text."""
+    callback: Callback | None = None
+    follow_ups: int = 0
+    """How many tasks follow when it has ended; what they are stands in an item of its own."""
+    parent: str | None = None
+    """The task that it follows."""
+    owes: tuple[Duty, ...] = ()
+    """Once ended: what is not settled yet."""
+    owed_at: int | None = None
+    """When somebody must next see to what it owes."""
     history: tuple[Entry, ...] = ()
 
     @property

@@ -50,6 +50,22 @@ class S3Results:
             self._client.generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds)
         )
 
+    def remove(self, prefix: str, keep: str = "") -> int:
+        removed = 0
+        with available():
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=prefix
+            )
+            for page in pages:
+                keys = [o["Key"] for o in page.get("Contents", [])]
+                gone = [k for k in keys if not (keep and k.startswith(keep))]
+                if gone:
+                    self._client.delete_objects(
+                        Bucket=self._bucket, Delete={"Objects": [{"Key": k} for k in gone]}
+                    )
+                removed += len(gone)
+        return removed
+
     def read(self, key: str, most: int) -> bytes:
         with available():
             answer = self._client.get_object(

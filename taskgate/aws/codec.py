@@ -16,10 +16,20 @@ from taskgate.aws.values import Item, Value, b, ints_of, listed, n, numbers, s
 from taskgate.lifecycle.history import Entry
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
-from taskgate.shards import shard_of
-from taskgate.task import CancelMode, CancelRequest, Limits, Owner, ResultFile, Task, TaskError
-
-PROBLEM_SHARDS: Final = 4
+from taskgate.shards import PROBLEM_SHARDS, shard_of
+from taskgate.task import (
+    Callback,
+    CallbackState,
+    CancelMode,
+    CancelRequest,
+    Duty,
+    Limits,
+    Owner,
+    ResultFile,
+    Task,
+    TaskError,
+    Tried,
+)
 
 
 def task_key(task_id: str) -> dict[str, Value]:
@@ -28,6 +38,11 @@ def task_key(task_id: str) -> dict[str, Value]:
 
 def input_key(task_id: str) -> dict[str, Value]:
     return {"pk": s(f"TASK#{task_id}"), "sk": s("INPUT")}
+
+
+def part_key(task_id: str, part: str) -> dict[str, Value]:
+    """A further item of a task, by the name of the part."""
+    return {"pk": s(f"TASK#{task_id}"), "sk": s(part)}
 
 
 def id_of(item: Item) -> str:
@@ -48,7 +63,7 @@ def encoded(
     sets: dict[str, Value] = {}
     removes: list[str] = []
     for name, value in values.items():
-        if value is None or value == ():
+        if value is None or value == () or (name in _ABSENT_AT_ZERO and value == 0):
             removes.append(name)
         else:
             sets[name] = _FIELDS[name].write(value)
@@ -159,6 +174,24 @@ def _read_cancel(value: Value) -> CancelRequest:
     return CancelRequest(CancelMode(mode), ErrorCode(code), int(at))
 
 
+def _write_callback(callback: Callback) -> Value:
+    latest = [[t.at, t.status, t.ms, t.reason] for t in callback.latest]
+    parts = [callback.url, callback.events, callback.state, callback.tries, callback.schedule]
+    return s(json.dumps([*parts, latest], separators=(",", ":")))
+
+
+def _read_callback(value: Value) -> Callback:
+    url, events, state, tries, schedule, latest = json.loads(value["S"])
+    return Callback(
+        url,
+        tuple(events),
+        CallbackState(state),
+        tries,
+        schedule,
+        tuple(Tried(*row) for row in latest),
+    )
+
+
 def _write_result(files: tuple[ResultFile, ...]) -> Value:
     # The key is spelled by owner, id and attempt: only the attempt is kept.
     rows = ((f.name, f.size, f.sha256, f.content_type, int(f.key.split("/")[3])) for f in files)
@@ -183,6 +216,9 @@ def _with_key(file: ResultFile, owner: Owner, task_id: str) -> ResultFile:
     return ResultFile(file.name, key, file.size, file.sha256, file.content_type)
 
 
+_ABSENT_AT_ZERO: Final = frozenset({"generation", "sends", "follow_ups"})
+"""Mostly zero, and absent then: an item is paid by its size."""
+
 _TEXT: Final = _Field(s, _str)
 _NUMBER: Final = _Field(n, _int)
 
@@ -202,6 +238,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "queued_at": _NUMBER,
     "sent_at": _NUMBER,
     "sends": _NUMBER,
+    "resent_in": _NUMBER,
     "started_at": _NUMBER,
     "ended_at": _NUMBER,
     "run_at": _NUMBER,
@@ -216,6 +253,14 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "output": _TEXT,
     "checkpoint": _TEXT,
     "metadata": _TEXT,
+    "callback": _Field(_write_callback, _read_callback),
+    "follow_ups": _NUMBER,
+    "parent": _TEXT,
+    "owes": _Field(
+        lambda duties: s(",".join(duties)),
+        lambda value: tuple(map(Duty, _str(value).split(","))),
+    ),
+    "owed_at": _NUMBER,
     "history": _Field(
         lambda entries: listed(map(entry_value, entries)),
         lambda value: tuple(_entry(v) for v in value["L"]),

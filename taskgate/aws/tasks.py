@@ -11,13 +11,13 @@ from botocore.exceptions import ClientError
 
 from taskgate.aws import expressions
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.codec import decode, encode, id_of, input_key, task_key
+from taskgate.aws.codec import decode, encode, id_of, input_key, part_key, task_key
 from taskgate.aws.pulses import decode_pulse, pulse_key
 from taskgate.aws.transactions import Cancelled, transact
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.errors import Refused, TooManyPendingTasks, Unavailable
 from taskgate.lifecycle.change import Change
-from taskgate.ports import Due, Ledger, Page, Pulse, Replay, Submission
+from taskgate.ports import Due, Ledger, Page, Problem, Pulse, Replay, Submission
 from taskgate.task import Owner, Task
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class DynamoTasks:
                 )
             },
         ]
+        if submission.then is not None:
+            kept = {**part_key(task.id, "THEN"), "then": s(submission.then)}
+            actions.append({"Put": self._new(kept)})
         if submission.idempotency:
             actions.append({"Put": self._idempotency(submission)})
         try:
@@ -86,6 +89,21 @@ class DynamoTasks:
         item = self._item(input_key(task_id))
         return text_of(item, "input") if item else None
 
+    def get_then(self, task_id: str) -> str | None:
+        item = self._item(part_key(task_id, "THEN"))
+        return text_of(item, "then") if item else None
+
+    def callback_body(self, task_id: str, generation: int, body: str) -> str:
+        key = part_key(task_id, f"CALLBACK#{generation}")
+        try:
+            with available():
+                self._client.put_item(**self._new({**key, "body": s(body)}))
+        except ClientError as error:
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+            return text_of(error.response["Item"], "body")  # type: ignore[typeddict-item]
+        return body
+
     def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
         start_key = {"owner": s(str(owner)), **task_key(start)} if start else None
         page = self._query(
@@ -104,7 +122,12 @@ class DynamoTasks:
         return Page([tasks[i] for i in ids if i in tasks], more)
 
     def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
-        name = f"live#{shard:02d}"
+        return self._clocks(f"live#{shard:02d}", until, limit, start)
+
+    def owed(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
+        return self._clocks(f"owed#{shard:02d}", until, limit, start)
+
+    def _clocks(self, name: str, until: int, limit: int, start: str | None) -> Page[Due]:
         page = self._query(
             "by_clock",
             "#k = :k AND #d <= :d",
@@ -115,6 +138,21 @@ class DynamoTasks:
         )
         rows = [Due(id_of(item), int_of(item, "due_at")) for item in page["Items"]]
         more = f"{rows[-1].due_at} {rows[-1].task_id}" if "LastEvaluatedKey" in page else None
+        return Page(rows, more)
+
+    def problems(self, day: str, shard: int, limit: int, start: str | None = None) -> Page[Problem]:
+        name = f"{day}#{shard}"
+        page = self._query(
+            "by_problem",
+            "#k = :k",
+            {"#k": "problem_day"},
+            {":k": s(name)},
+            limit,
+            _problem_start(name, start) if start else None,
+            forward=False,
+        )
+        rows = [Problem(id_of(item), int_of(item, "ended_at")) for item in page["Items"]]
+        more = f"{rows[-1].ended_at} {rows[-1].task_id}" if "LastEvaluatedKey" in page else None
         return Page(rows, more)
 
     def ledger(self, owner: Owner) -> Ledger:
@@ -152,8 +190,9 @@ class DynamoTasks:
         task, failed = submission.task, cancelled.failed
         if 0 in failed and text_of(failed[0], "op_id") == task.op_id:
             return None  # our own first try had won, and its answer was lost
-        if 3 in failed:
-            return Replay(text_of(failed[3], "task"), text_of(failed[3], "fingerprint"))
+        replayed = next((item for item in failed.values() if "fingerprint" in item), None)
+        if replayed is not None:
+            return Replay(text_of(replayed, "task"), text_of(replayed, "fingerprint"))
         if 2 in failed:
             raise TooManyPendingTasks
         raise Refused(None, "The task id is taken.")
@@ -247,6 +286,11 @@ def _ours_or_refused(item: Item, change: Change) -> Task:
 def _due_start(name: str, start: str) -> dict[str, Value]:
     due_at, task_id = start.split(" ")
     return {"clock_shard": s(name), "due_at": n(int(due_at)), **task_key(task_id)}
+
+
+def _problem_start(name: str, start: str) -> dict[str, Value]:
+    ended_at, task_id = start.split(" ")
+    return {"problem_day": s(name), "ended_at": n(int(ended_at)), **task_key(task_id)}
 
 
 def _add_up(items: Iterable[Item]) -> Ledger:

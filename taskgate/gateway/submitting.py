@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import (
-    FieldProblem,
     IdempotencyKeyReused,
-    InvalidInput,
     Refused,
     TaskNotFound,
     Unavailable,
 )
 from taskgate.events import swallowed
+from taskgate.gateway.chains import Step, check_steps, write_steps
+from taskgate.gateway.inputs import checked_input
 from taskgate.gateway.scheduling import AT_ONCE, Start
 from taskgate.gateway.stamps import new_task_id, stamp
 from taskgate.gateway.timeouts import limits_of
@@ -28,11 +26,8 @@ from taskgate.lifecycle.states import State
 from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
 from taskgate.principal import Principal
 from taskgate.settings import Environment
-from taskgate.task import Task
+from taskgate.task import Callback, Task
 
-MAX_INPUT_BYTES: Final = 96 * 1024
-"""Of the input as JSON: room for a 64 KiB text and its escapes (docs/decisions/0004)."""
-MAX_TEXT_BYTES: Final = 64 * 1024
 IDEMPOTENCY_SECONDS: Final = 24 * 3600
 
 
@@ -48,6 +43,8 @@ class SubmitRequest:
     start: Start = AT_ONCE
     timeouts: Mapping[str, int] = field(default_factory=dict)
     """Of `gateway.timeouts.BOUNDS`."""
+    callback: Callback | None = None
+    then: Sequence[Step] = ()
     idempotency_key: str | None = None
 
 
@@ -70,6 +67,7 @@ def submit(
     principal.require("tasks:write")
     kind = catalog[request.type]
     text = checked_input(kind, request.input)
+    check_steps(request.then, catalog)
     now = ports.now()
     task = transitions.submit(
         _blank(kind, environment, principal, request, now), stamp(now, principal.actor)
@@ -79,6 +77,7 @@ def submit(
         input=text,
         idempotency=_key(request, now),
         max_pending=principal.max_pending,
+        then=write_steps(request.then) if request.then else None,
     )
     replay = ports.tasks.create(submission)
     if replay:
@@ -101,23 +100,6 @@ def send_created(ports: Ports, task: Task) -> Task:
         return task
 
 
-def checked_input(kind: TaskType, given: Mapping[str, Any]) -> str:
-    """The validated input as JSON text, every number as it was given; or `InvalidInput`."""
-    try:
-        model = kind.input_model.model_validate(dict(given))
-    except ValidationError as error:
-        raise InvalidInput(fields=_fields(error)) from None
-    values = model.model_dump(mode="json")
-    for name, value in values.items():
-        _text_fits(f"input.{name}", value)
-    text = json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if len(text.encode()) > MAX_INPUT_BYTES:
-        raise InvalidInput(
-            fields=[FieldProblem("input", f"at most {MAX_INPUT_BYTES} bytes as JSON")]
-        )
-    return text
-
-
 def fingerprint(request: SubmitRequest) -> str:
     """What an idempotency key stands for: the whole request. 1 and 1.0 differ, key order not."""
     parts = {
@@ -131,6 +113,8 @@ def fingerprint(request: SubmitRequest) -> str:
             run_at=request.start.run_at,
             delay=request.start.delay,
             timeouts=dict(request.timeouts) or None,
+            callback=[request.callback.url, request.callback.events] if request.callback else None,
+            then=write_steps(request.then) if request.then else None,
         ),
     }
     text = json.dumps(parts, sort_keys=True, allow_nan=False, default=dict)
@@ -178,6 +162,8 @@ def _blank(
         metadata=json.dumps(dict(request.metadata), ensure_ascii=False)
         if request.metadata
         else None,
+        callback=request.callback,
+        follow_ups=len(request.then),
     )
 
 
@@ -186,17 +172,3 @@ def _key(request: SubmitRequest, now: int) -> IdempotencyKey | None:
         return None
     expires_at = now // 1000 + IDEMPOTENCY_SECONDS
     return IdempotencyKey(request.idempotency_key, fingerprint(request), expires_at)
-
-
-def _fields(error: ValidationError) -> list[FieldProblem]:
-    return [
-        FieldProblem(".".join(("input", *map(str, e["loc"]))), e["msg"])
-        for e in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
-
-
-def _text_fits(name: str, value: object) -> None:
-    if name == "input.content_base64":
-        return
-    if isinstance(value, str) and len(value.encode()) > MAX_TEXT_BYTES:
-        raise InvalidInput(fields=[FieldProblem(name, f"at most {MAX_TEXT_BYTES} bytes of UTF-8")])

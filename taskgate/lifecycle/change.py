@@ -1,6 +1,7 @@
 """A change: everything one guarded write does to a task, as a value.
 
-`born`, `claimed`, `moved` and `rearmed` are the only places in Taskgate that set a state or a clock.
+`born`, `claimed`, `moved`, `rearmed` and `mended` are the only places in Taskgate that set a state or
+a clock.
 A store applies a change as it stands: `applied` says on a plain task what every store must do.
 """
 
@@ -14,7 +15,7 @@ from taskgate.errors import IllegalTransition
 from taskgate.lifecycle import clock
 from taskgate.lifecycle.history import MAX_ENTRIES, MAX_REASON, Entry, cap_bytes, fold
 from taskgate.lifecycle.states import RULES, State, Verb
-from taskgate.task import Owner, Task
+from taskgate.task import Duty, Owner, Task
 
 SETTLING_MS: Final = 1_000
 
@@ -130,7 +131,7 @@ def moved(
     if to not in RULES[verb].targets:
         raise IllegalTransition(verb, to)
     entry = _entry(verb, to, sets.get("attempt", task.attempt), stamp)
-    sets |= {"state": to, "since": stamp.at}
+    sets |= {"state": to, "since": stamp.at} | _owed(task, to, stamp)
     if to.ended or task.ended_at is not None:
         sets["ended_at"] = stamp.at if to.ended else None
     after = replace(task, **sets)
@@ -154,11 +155,38 @@ def rearmed(task: Task, stamp: Stamp, look_at: int | None = None, **sets: Any) -
     return _change(task, None, read(task), stamp, sets)
 
 
+def rested(task: Task, stamp: Stamp, **sets: Any) -> Change:
+    """An ended task settles, or puts off, some of what it owes; its state stays."""
+    sets |= {"state": task.state, "ended_at": task.ended_at}
+    sets["due_at"] = clock.due(replace(task, **sets))
+    return _change(task, None, read(task), stamp, sets)
+
+
 def noted(task: Task, verb: Verb, stamp: Stamp, attempt: int) -> Change:
     """Only the history grows: something was tried and refused, and that is worth telling."""
     entry = _entry(verb, task.state, attempt, stamp)
     history = fold((*task.history, entry))
     return _change(task, None, read(task), stamp, {"history": history})
+
+
+def mended(task: Task, stamp: Stamp, missing: Verb | None = None) -> Change:
+    """The record made to agree with its own state: end and clock, and the entry of `missing`.
+
+    The state is what stands; a clock that stands within its bounds is left as it is.
+    """
+    ended_at = (task.ended_at or task.since) if task.state.ended else None
+    sets: dict[str, Any] = {"state": task.state, "ended_at": ended_at}
+    if task.state.ended and task.owes and task.owed_at is None:
+        sets["owed_at"] = stamp.at
+    if not clock.sound(task):
+        due_at = clock.due(replace(task, **sets))
+        sets["due_at"] = due_at if due_at is None else max(due_at, stamp.at + SETTLING_MS)
+    else:
+        sets["due_at"] = task.due_at
+    if missing:
+        entry = _entry(missing, task.state, task.attempt, stamp)
+        sets["history"] = fold((*task.history, entry))
+    return _change(task, None, read(task), stamp, sets)
 
 
 def require(task: Task, verb: Verb) -> None:
@@ -206,6 +234,30 @@ def _change(
     return replace(change, after=applied(task, change))
 
 
+ANNOUNCED: Final[Mapping[State, str]] = {
+    State.SUCCEEDED: "task.succeeded",
+    State.FAILED: "task.failed",
+    State.TIMED_OUT: "task.timed_out",
+    State.CANCELED: "task.canceled",
+}
+"""The event that tells of each end."""
+
+
+def _owed(task: Task, to: State, stamp: Stamp) -> dict[str, Any]:
+    """What the change makes the task owe: in the same write, and only for an end."""
+    if not to.ended:
+        return {"owes": (), "owed_at": None} if task.state.ended else {}
+    owes: list[Duty] = []
+    if task.follow_ups:
+        owes.append(Duty.FOLLOW_UPS)
+    if task.attempt > 1:
+        # Refused attempts may have left files behind.
+        owes.append(Duty.CLEAN_UP)
+    if task.callback and ANNOUNCED[to] in task.callback.events:
+        owes.append(Duty.CALLBACK)
+    return {"owes": tuple(owes), "owed_at": stamp.at} if owes else {}
+
+
 def _entry(verb: Verb, to: State, attempt: int, stamp: Stamp) -> Entry:
     return Entry(
         at=stamp.at,
@@ -222,6 +274,8 @@ def _ledger(before: Task, after: Task) -> LedgerMove | None:
         return None
     ended = after if after.state.ended else before
     started, end = ended.started_at, ended.ended_at or ended.since
+    # What the caller wanted to wait is not the lane's wait.
+    wanted = max(ended.created_at, ended.run_at or 0)
     return LedgerMove(
         owner=before.owner,
         counter=ended.state,
@@ -233,5 +287,3 @@ def _ledger(before: Task, after: Task) -> LedgerMove | None:
 
 def _claimable(task: Task, now: int) -> bool:
     return (task.not_before or 0) <= now < task.deadline_at
-    # What the caller wanted to wait is not the lane's wait.
-    wanted = max(ended.created_at, ended.run_at or 0)

@@ -15,8 +15,19 @@ from taskgate.task import Task
 
 def due(task: Task) -> int | None:
     """Epoch ms, or None for a task that ended and owes nothing."""
-    look = _LOOK.get(task.state)
-    return None if look is None else min(look(task), task.deadline_at)
+    if task.state.ended:
+        return task.owed_at if task.owes else None
+    return min(_LOOK[task.state](task), task.deadline_at)
+
+
+def sound(task: Task) -> bool:
+    """Whether the clock that stands keeps the rule: while a task lives, somebody will look in time."""
+    if task.state.ended and task.owes and task.owed_at is None:
+        return False
+    rule = due(task)
+    if rule is None or task.due_at is None:
+        return rule is task.due_at
+    return task.state.ended or task.due_at <= task.deadline_at + task.limits.lease
 
 
 def _scheduled(task: Task) -> int:

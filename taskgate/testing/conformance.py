@@ -5,20 +5,21 @@ The in-memory store and DynamoDB pass the same suite, on moto and on the emulato
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from taskgate.errors import LeaseLost, Refused, TooManyPendingTasks
-from taskgate.lifecycle import transitions
+from taskgate.lifecycle import owing, transitions
 from taskgate.lifecycle.change import rearmed
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
-from taskgate.ports import IdempotencyKey, Ports, Pulse, Replay, Signal, Submission
-from taskgate.shards import shard_of
-from taskgate.task import CancelMode, Owner, ResultFile, Task, TaskError
+from taskgate.ports import IdempotencyKey, Ports, Problem, Pulse, Replay, Signal, Submission
+from taskgate.shards import PROBLEM_SHARDS, shard_of
+from taskgate.task import Callback, CancelMode, Duty, Owner, ResultFile, Task, TaskError, Tried
 from taskgate.testing.factories import OWNER, stamp, task_in
 
 ERROR = TaskError(
@@ -47,8 +48,9 @@ class World:
         key: IdempotencyKey | None = None,
         most: int = 1000,
         text: str = "{}",
+        then: str | None = None,
     ) -> Replay | None:
-        submission = Submission(task=task, input=text, idempotency=key, max_pending=most)
+        submission = Submission(task=task, input=text, idempotency=key, max_pending=most, then=then)
         return self.ports.tasks.create(submission)
 
     def key(self, name: str, mark: str = "m1", seconds: int = 3600) -> IdempotencyKey:
@@ -108,6 +110,50 @@ class StoreConformance:
         task = world.new()
         assert world.submit(task) is None
         assert world.ports.tasks.ledger(world.owner).submitted == 1
+
+    def test_a_taken_id_is_refused_and_left_alone(self, world: World) -> None:
+        task = world.new()
+        other = replace(task_in(State.CREATED, at=world.ports.now(), owner=world.owner), id=task.id)
+        with pytest.raises(Refused):
+            world.submit(other)
+        assert world.ports.tasks.get(task.id) == task
+        assert world.ports.tasks.ledger(world.owner).submitted == 1
+
+    def test_what_follows_a_task_is_kept_beside_it(self, world: World) -> None:
+        task = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
+        assert world.submit(task, then='[{"type":"é"}]', key=world.key("k")) is None
+        assert world.ports.tasks.get_then(task.id) == '[{"type":"é"}]'
+        assert world.ports.tasks.get_then(world.new().id) is None
+        again = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
+        assert world.submit(again, then="[]", key=world.key("k")) == Replay(task.id, "m1")
+
+    def test_the_first_bytes_of_a_callback_are_kept_for_ever(self, world: World) -> None:
+        task = world.new()
+        first = '{"a":1,"b":"é😀"}'
+        assert world.ports.tasks.callback_body(task.id, 0, first) == first
+        assert world.ports.tasks.callback_body(task.id, 0, "{}") == first
+        assert world.ports.tasks.callback_body(task.id, 1, "{}") == "{}"
+
+    def test_an_ended_task_that_owes_stands_in_the_owed_index_until_it_is_settled(
+        self, world: World
+    ) -> None:
+        hook = Callback("https://a.example/h", ("task.succeeded",))
+        held = world.claim(world.new(State.QUEUED, callback=hook))
+        ended = world.ports.tasks.apply(
+            transitions.succeed(held, stamp(world.ports.now() - 5), Outcome())
+        )
+        assert (ended.owes, ended.due_at) == ((Duty.CALLBACK,), ended.ended_at)
+        assert held.id in self._owed(world)
+        assert held.id not in {d.task_id for d in self._due(world, world.ports.now())}
+        begun = world.ports.tasks.apply(owing.begun(ended, stamp(world.ports.now())))
+        assert held.id not in self._owed(world)
+        tried = Tried(world.ports.now(), 200, 12, "ok")
+        done = world.ports.tasks.apply(owing.delivered(begun, stamp(world.ports.now()), tried))
+        assert world.ports.tasks.get(held.id) == done
+        assert (done.owes, done.due_at) == ((), None)
+        assert done.callback is not None
+        assert done.callback.latest == (tried,)
+        assert world.ports.tasks.ledger(world.owner).balanced
 
     def test_a_used_key_gives_the_first_task_back(self, world: World) -> None:
         first = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
@@ -275,6 +321,21 @@ class StoreConformance:
         far = world.ports.now() + 10**9
         assert held.id not in {d.task_id for d in self._due(world, far)}
 
+    def test_the_problem_index_shows_what_ended_badly_latest_first(self, world: World) -> None:
+        made = [self._failed(world, at) for at in (1_000, 3_000, 2_000)]
+        succeeded = world.claim(world.new(State.QUEUED))
+        world.ports.tasks.apply(transitions.succeed(succeeded, stamp(world.ports.now()), Outcome()))
+        found = self._problems(world, made[0], limit=1)
+        mine = [task_id for task_id in found if task_id in {t.id for t in made}]
+        assert mine == [t.id for t in sorted(made, key=_ended_at, reverse=True)]
+        assert succeeded.id not in found
+
+    def test_a_reopened_task_leaves_the_problem_index(self, world: World) -> None:
+        failed = self._failed(world, 1_000)
+        at = stamp(world.ports.now())
+        world.ports.tasks.apply(transitions.reopen(failed, at, _spent()))
+        assert failed.id not in self._problems(world, failed)
+
     def test_a_rearmed_clock_changes_nothing_else(self, world: World) -> None:
         task = world.new(State.QUEUED)
         look_at = world.ports.now() + 77_000
@@ -327,6 +388,29 @@ class StoreConformance:
         world.ports.pulses.signal(held.id, Signal("lost", 1))
         assert world.ports.pulses.get(held.id) == newer
 
+    def _failed(self, world: World, after: int) -> Task:
+        held = world.claim(world.new(State.QUEUED))
+        at = stamp(held.since + after)
+        return world.ports.tasks.apply(transitions.fail(held, at, ERROR, GiveUp("no")))
+
+    def _problems(self, world: World, of: Task, limit: int = 50) -> list[str]:
+        day = time.strftime("%Y-%m-%d", time.gmtime(_ended_at(of) / 1000))
+        rows: list[Problem] = []
+        for shard in range(PROBLEM_SHARDS):
+            start: str | None = None
+            while True:
+                page = world.ports.tasks.problems(day, shard, limit, start)
+                rows += page.rows
+                start = page.next
+                if start is None:
+                    break
+        return [r.task_id for r in sorted(rows, key=lambda r: r.ended_at, reverse=True)]
+
+    def _owed(self, world: World) -> set[str]:
+        now = world.ports.now()
+        pages = (world.ports.tasks.owed(s, now, 100) for s in range(world.clock_shards))
+        return {d.task_id for page in pages for d in page.rows}
+
     def _due(self, world: World, until: int, limit: int = 50) -> list[Any]:
         found: list[Any] = []
         for shard in range(world.clock_shards):
@@ -342,6 +426,11 @@ class StoreConformance:
             assert [d.due_at for d in rows] == sorted(d.due_at for d in rows)
             found += rows
         return found
+
+
+def _ended_at(task: Task) -> int:
+    assert task.ended_at is not None
+    return task.ended_at
 
 
 def _beat(task: Task, at: int, progress: float = 0.5) -> Pulse:

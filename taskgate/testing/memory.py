@@ -6,6 +6,7 @@ Held to the same conformance suite as DynamoDB. Every operation is atomic under 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -20,12 +21,13 @@ from taskgate.ports import (
     Ledger,
     Page,
     Ports,
+    Problem,
     Pulse,
     Replay,
     Signal,
     Submission,
 )
-from taskgate.shards import shard_of
+from taskgate.shards import PROBLEM_SHARDS, shard_of
 from taskgate.task import Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory_lanes import MemoryLanes
@@ -92,19 +94,23 @@ class MemoryStore:
         self, now: Callable[[], int], pulses: MemoryPulses, clock_shards: int = 16
     ) -> None:
         self._now, self._pulses, self._clock_shards = now, pulses, clock_shards
-        self._lock = pulses.lock
+        self.lock = pulses.lock
         self.tasks: dict[str, Task] = {}
         self.ledgers: dict[Owner, Ledger] = {}
         self._inputs: dict[str, str] = {}
+        self._then: dict[str, str] = {}
+        self._bodies: dict[tuple[str, int], str] = {}
         self._idempotency: dict[tuple[Owner, str], _Record] = {}
         self._keys: dict[str, ApiKey] = {}
 
     def create(self, submission: Submission) -> Replay | None:
         task = submission.task
-        with self._lock:
+        with self.lock:
             key = submission.idempotency
-            if (known := self.tasks.get(task.id)) and known.op_id == task.op_id:
-                return None
+            if known := self.tasks.get(task.id):
+                if known.op_id == task.op_id:
+                    return None
+                raise Refused(None, "The task id is taken.")
             if key and (record := self._living_record(task.owner, key)):
                 return Replay(record.task_id, record.key.fingerprint)
             books = self.ledger(task.owner)
@@ -112,6 +118,8 @@ class MemoryStore:
                 raise TooManyPendingTasks
             self.tasks[task.id] = task
             self._inputs[task.id] = submission.input
+            if submission.then is not None:
+                self._then[task.id] = submission.then
             self.ledgers[task.owner] = replace(
                 books, active=books.active | {task.id}, submitted=books.submitted + 1
             )
@@ -120,7 +128,7 @@ class MemoryStore:
         return None
 
     def apply(self, change: Change) -> Task:
-        with self._lock:
+        with self.lock:
             task = self.tasks.get(change.task_id)
             if task is not None and task.op_id == change.stamp.op_id:
                 return task
@@ -136,14 +144,21 @@ class MemoryStore:
         return self.tasks.get(task_id)
 
     def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
-        with self._lock:
+        with self.lock:
             return self.tasks.get(task_id), self._pulses.get(task_id)
 
     def get_input(self, task_id: str) -> str | None:
         return self._inputs.get(task_id)
 
+    def get_then(self, task_id: str) -> str | None:
+        return self._then.get(task_id)
+
+    def callback_body(self, task_id: str, generation: int, body: str) -> str:
+        with self.lock:
+            return self._bodies.setdefault((task_id, generation), body)
+
     def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
-        with self._lock:
+        with self.lock:
             mine = [t for t in self.tasks.values() if t.owner == owner]
         mine = sorted(mine, key=lambda t: t.id, reverse=True)
         rows = [t for t in mine if start is None or t.id < start]
@@ -151,8 +166,16 @@ class MemoryStore:
         return Page(rows[:limit], rows[limit - 1].id if more else None)
 
     def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
-        with self._lock:
-            live = [t for t in self.tasks.values() if not t.state.ended]
+        return self._clocks(shard, until, limit, start, ended=False)
+
+    def owed(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
+        return self._clocks(shard, until, limit, start, ended=True)
+
+    def _clocks(
+        self, shard: int, until: int, limit: int, start: str | None, *, ended: bool
+    ) -> Page[Due]:
+        with self.lock:
+            live = [t for t in self.tasks.values() if t.state.ended == ended]
         rows = sorted(
             (t.due_at, t.id)
             for t in live
@@ -163,6 +186,24 @@ class MemoryStore:
         rest = [r for r in rows if start is None or f"{r[0]:015d} {r[1]}" > start]
         page = [Due(task_id, at) for at, task_id in rest[:limit]]
         last = f"{page[-1].due_at:015d} {page[-1].task_id}" if len(rest) > limit else None
+        return Page(page, last)
+
+    def problems(self, day: str, shard: int, limit: int, start: str | None = None) -> Page[Problem]:
+        with self.lock:
+            rows = sorted(
+                (
+                    (t.ended_at, t.id)
+                    for t in self.tasks.values()
+                    if t.ended_at is not None
+                    and t.state in (State.FAILED, State.TIMED_OUT)
+                    and _utc_day(t.ended_at) == day
+                    and shard_of(t.id, PROBLEM_SHARDS) == shard
+                ),
+                reverse=True,
+            )
+        rest = [r for r in rows if start is None or f"{r[0]:015d} {r[1]}" < start]
+        page = [Problem(task_id, at) for at, task_id in rest[:limit]]
+        last = f"{page[-1].ended_at:015d} {page[-1].task_id}" if len(rest) > limit else None
         return Page(page, last)
 
     def ledger(self, owner: Owner) -> Ledger:
@@ -198,6 +239,10 @@ class MemoryStore:
             run_ms=books.run_ms + sign * move.run_ms,
             **counts,
         )
+
+
+def _utc_day(at: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(at / 1000))
 
 
 @dataclass

@@ -18,5 +18,15 @@ class MemoryResults:
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         return f"memory://{key}?seconds={seconds}&name={download_name or ''}"
 
+    def remove(self, prefix: str, keep: str = "") -> int:
+        gone = [
+            key
+            for key in self.objects
+            if key.startswith(prefix) and not (keep and key.startswith(keep))
+        ]
+        for key in gone:
+            del self.objects[key]
+        return len(gone)
+
     def read(self, key: str, most: int) -> bytes:
         return self.objects[key][:most]

@@ -7,7 +7,8 @@ The calls are counted in a life without faults, so a new call is covered without
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,16 +25,23 @@ from taskgate.aws.tasks import DynamoTasks
 from taskgate.catalog import CATALOG
 from taskgate.errors import LeaseLost, Refused, Unavailable
 from taskgate.gateway import steering, submitting, sweeping
+from taskgate.gateway.chains import Step
+from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.gateway.following import child_id
+from taskgate.gateway.settling import Outbox
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
+from taskgate.lifecycle.change import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Message, Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
-from taskgate.task import CancelMode, Owner, Task
+from taskgate.task import Callback, CancelMode, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.faults import Crash, Fault, Wire
+from taskgate.testing.memory_receivers import MemoryReceivers
+from taskgate.webhooks import secrets_for
 
 _LIVES = itertools.count(1)
 MOST_ROUNDS = 60
@@ -56,7 +64,8 @@ class Life:
         self.owner = Owner("acme", f"life{next(_LIVES)}")
         self.who = Principal(self.owner, SCOPES, 100, "key")
         self.task_id = ""
-        self.effective = 0
+        self.effective: Counter[str] = Counter()
+        self.delivered: list[bytes] = []
         self.canceled = False
 
     def live(self) -> Task:
@@ -68,15 +77,21 @@ class Life:
                 self._surviving(self._cancel)
             self.clock.advance(61)
             self._surviving(self._sweep)
+            self._surviving(self._settle)
             task = self._read()
-            if task is not None and task.state.ended:
+            if task is not None and task.state.ended and self._all_settled(task):
                 return task
         raise AssertionError(f"the task did not end: {self._read()}")
 
     def _submit(self) -> None:
         """The client tries with the same key until it has an answer."""
+        hook = Callback("https://r.example/h", tuple(ANNOUNCED.values()))
         request = SubmitRequest(
-            type="embed_document", input={"text": "x"}, idempotency_key=str(self.owner)
+            type="embed_document",
+            input={"text": "x"},
+            idempotency_key=str(self.owner),
+            callback=hook if self.kind == "owes" else None,
+            then=(Step("embed_document", {"text": "y"}),) if self.kind == "owes" else (),
         )
         for _ in range(4):
             try:
@@ -119,7 +134,8 @@ class Life:
         """As the supervisor does: try again while the store is away, for as long as we hold it."""
         for _ in range(3):
             try:
-                self.effective += end().state is State.SUCCEEDED
+                ended = end()
+                self.effective[ended.id] += ended.state is State.SUCCEEDED
             except Unavailable:
                 continue
             except Refused:
@@ -133,6 +149,35 @@ class Life:
 
     def _sweep(self) -> None:
         sweeping.sweep_shard(self.ports, 0, self.clock() + 50_000)
+
+    def _settle(self) -> None:
+        """The outbox's backstop, with every errand run at once."""
+        outbox = Outbox(
+            ports=self.ports,
+            catalog=CATALOG,
+            environment=self.environment,
+            courier=self._deliver,
+            receivers=MemoryReceivers(),
+            errands=self,
+            secrets=lambda tenant: secrets_for(bytes(32), tenant, [1]),
+        )
+        self.errands: list[str] = []
+        outbox.errands_due([0], self.clock() + 50_000)
+        for task_id in self.errands:
+            outbox.settle(task_id)
+
+    def send(self, task_id: str, delay: int) -> None:
+        del delay
+        self.errands.append(task_id)
+
+    def _deliver(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        del url, headers
+        self.delivered.append(body)
+        return Attempt(200, Reason.OK, 1)
+
+    def _all_settled(self, task: Task) -> bool:
+        children = [self.observer.tasks.get(child_id(task.id, i)) for i in range(task.follow_ups)]
+        return not task.owes and all(c is not None and c.state.ended for c in children)
 
     def _surviving(self, act: Callable[[], None]) -> None:
         """Whoever dies is replaced: the next one starts from what is on record."""
@@ -190,7 +235,7 @@ def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable
         client.close()  # type: ignore[attr-defined]
 
 
-KINDS = ("success", "retry", "drain", "cancel")
+KINDS = ("success", "retry", "drain", "cancel", "owes")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -230,10 +275,13 @@ def _meets(calls: list[str], at: int) -> bool:
 
 
 def _accounted(ports: Ports, life: Life, task: Task, where: str) -> None:
-    books = ports.tasks.ledger(life.owner)
-    assert (books.submitted, books.active, books.ended) == (1, frozenset(), 1), where
+    books, tasks = ports.tasks.ledger(life.owner), 1 + task.follow_ups
+    assert (books.submitted, books.active, books.ended) == (tasks, frozenset(), tasks), where
     assert task.due_at is None, where
-    assert life.effective <= 1, where
+    assert max(life.effective.values(), default=0) <= 1, where
+    if life.kind == "owes":
+        # At least once, and always the same bytes.
+        assert len(set(life.delivered)) == 1, where
     if life.kind != "cancel":
         assert task.state is State.SUCCEEDED, f"{where}: {task}"
         (file,) = task.result

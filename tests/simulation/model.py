@@ -210,7 +210,9 @@ def _bare(task: Task) -> Task:
     task = replace(task, version=0, op_id="", history=(), worker=None, error=None, ended_at=None)
     if task.state.ended:
         nothing = dict.fromkeys(("queued_at", "sent_at", "started_at", "not_before", "resume_at"))
-        return replace(task, since=0, deadline_at=0, sends=0, **nothing)
+        return replace(
+            task, since=0, deadline_at=0, sends=0, due_at=task.due_at and 0, owed_at=None, **nothing
+        )
     if task.state in HELD:
         nothing = dict.fromkeys(("queued_at", "sent_at", "not_before", "resume_at"))
         return replace(task, sends=0, **nothing)

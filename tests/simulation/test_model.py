@@ -25,8 +25,8 @@ def check(w: World, before: World | None) -> None:
     if w.results > 1 or (w.results == 1) != (task.state is State.SUCCEEDED):
         raise Broken(f"{w.results} results count, and the task is {task.state}")
     if task.state.ended:
-        if task.due_at is not None:
-            raise Broken("a settled task has a clock")
+        if (task.due_at is None) != (not task.owes):
+            raise Broken("a settled task has a clock, or one that owes has none")
     elif task.due_at is None or task.due_at > task.deadline_at + LEASE * TICK:
         raise Broken(f"an unfinished task has no clock in time: {task.state} {task.due_at}")
     if before is not None and before.task is not None and before.task.state.ended:

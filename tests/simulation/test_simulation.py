@@ -6,7 +6,9 @@ import os
 
 import pytest
 
+from taskgate.gateway.announcing import message_id
 from taskgate.lifecycle import clock
+from taskgate.task import CallbackState
 from tests.simulation.world import Simulation
 
 SEEDS = range(int(os.environ.get("TASKGATE_FIRST_SEED", "1")),
@@ -28,6 +30,9 @@ def test_no_task_is_lost_or_doubled_whatever_goes_wrong(seed: int) -> None:
         assert task.state.ended
         assert task.due_at is clock.due(task) is None
         assert task.history[-1].to is task.state or task.history[-1].reason.startswith("refused")
+        if task.callback is not None:
+            told = played.delivered[message_id(task)]
+            assert (told >= 1) == (task.callback.state is CallbackState.DELIVERED), task
     assert played.world.lanes.total() == 0
 
 

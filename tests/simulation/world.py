@@ -11,7 +11,7 @@ import heapq
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from unittest.mock import patch
@@ -19,16 +19,22 @@ from unittest.mock import patch
 from taskgate.catalog import CATALOG
 from taskgate.errors import LeaseLost, Problem, Refused, Unavailable
 from taskgate.gateway import operating, steering, submitting, sweeping
+from taskgate.gateway.chains import Step
+from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.gateway.settling import Outbox
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.gateway.worker import Failure, Held, WorkerGateway
+from taskgate.lifecycle.change import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.ports import Message, Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
-from taskgate.task import CancelMode, Owner, Task
+from taskgate.task import Callback, CancelMode, Owner, Task
 from taskgate.testing.faults import Crash
 from taskgate.testing.memory import MemoryWorld
+from taskgate.testing.memory_receivers import MemoryReceivers
+from taskgate.webhooks import secrets_for
 
 ENVIRONMENT: Final = Environment(
     stage="local",
@@ -44,7 +50,8 @@ ENVIRONMENT: Final = Environment(
     cancel_grace=30,
 )
 LANES: Final = ("cpu-high", "cpu-normal", "cpu-low")
-LONGEST_LIFE: Final = 30 * 3600
+LONGEST_LIFE: Final = 120 * 3600
+MASTER: Final = bytes(range(32))
 MODEL: Final = Failure(ErrorCode.MODEL_ERROR, "no", ErrorClass.TRANSIENT)
 INPUT: Final = Failure(ErrorCode.INVALID_INPUT, "no", ErrorClass.PERMANENT)
 CHILD: Final = Failure(ErrorCode.WORKER_CRASHED, "signal 11", ErrorClass.CRASH)
@@ -64,6 +71,7 @@ class Odds:
     freeze: float = 0.03
     drain: float = 0.02
     cancel: float = 0.1
+    callback_fails: float = 0.3
     sweep_missed: float = 0.1
     sweep_twice: float = 0.1
 
@@ -121,9 +129,21 @@ class Simulation:
         self.accepted: dict[str, Task] = {}
         self.happened: Counter[str] = Counter()
         self.successes: Counter[str] = Counter()
+        self.delivered: Counter[str] = Counter()
+        self._done: set[str] = set()
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._order, self._names = itertools.count(), itertools.count(1)
         self.ports = self._flaky(0)
+        self.outbox = Outbox(
+            ports=self.ports,
+            catalog=CATALOG,
+            environment=ENVIRONMENT,
+            courier=self._deliver,
+            receivers=MemoryReceivers(),
+            errands=self,
+            secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
+            draw=self.rng.random,
+        )
 
     def run(self) -> Simulation:
         """From the first submit until every accepted task has ended and the lanes are empty."""
@@ -140,6 +160,7 @@ class Simulation:
         for _ in range(self.workers):
             self._boot()
         self._at(60, self._sweep)
+        self._at(60, self._backstop)
         while self._heap and self.clock() < self.start + LONGEST_LIFE * 1000:
             at, _, act = heapq.heappop(self._heap)
             self.clock.advance_to(at)
@@ -166,11 +187,14 @@ class Simulation:
     def _submit(self) -> None:
         who = self._somebody()
         key = f"key{next(self._names)}"
+        hook = Callback(f"https://r{self.rng.randint(1, 3)}.example/h", tuple(ANNOUNCED.values()))
         request = SubmitRequest(
             type="embed_document",
             input={"text": "x"},
             priority=self.rng.choice(("high", "normal", "low")),
             idempotency_key=key,
+            callback=hook if self.rng.random() < 0.4 else None,
+            then=(Step("embed_document", {"text": "y"}),) if self.rng.random() < 0.1 else (),
         )
         for _ in range(8):
             try:
@@ -225,6 +249,33 @@ class Simulation:
                 except Crash:
                     self.happened["sweep died"] += 1
                     break
+
+    # ---- the outbox ---------------------------------------------------------------------------
+
+    def send(self, task_id: str, delay: int) -> None:
+        """The queue of errands: now and then one is lost, which the backstop makes good."""
+        if self.rng.random() > 0.05:
+            self._at(delay, lambda: self._settle(task_id))
+
+    def _backstop(self) -> None:
+        self._at(60, self._backstop)
+        try:
+            self.outbox.errands_due(range(ENVIRONMENT.clock_shards), self.clock() + 50_000)
+        except (Unavailable, Crash):
+            self.happened["backstop died"] += 1
+
+    def _settle(self, task_id: str) -> None:
+        try:
+            self.happened[f"outbox {self.outbox.settle(task_id)}"] += 1
+        except (Unavailable, Crash):
+            self.happened["outbox died"] += 1
+
+    def _deliver(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        del url, body
+        if self.rng.random() < self.odds.callback_fails:
+            return Attempt(503, Reason.SERVER_ERROR, 5)
+        self.delivered[headers["webhook-id"]] += 1
+        return Attempt(200, Reason.OK, 5)
 
     # ---- workers ------------------------------------------------------------------------------
 
@@ -367,9 +418,8 @@ class Simulation:
         del value
 
     def _count_success(self, task_id: str, op_id: str) -> None:
-        done = self.__dict__.setdefault("_done", set())
-        if op_id not in done:
-            done.add(op_id)
+        if op_id not in self._done:
+            self._done.add(op_id)
             self.successes[task_id] += 1
 
     def _make_late(self, lane: str, message: Message) -> None:
@@ -389,4 +439,5 @@ class Simulation:
     def _settled(self) -> bool:
         if self.clock() < self.start + 901_000 or self.world.lanes.total():
             return False
-        return not self.lost
+        tasks = self.world.tasks.tasks.values()
+        return all(t.state.ended and not t.owes for t in tasks)

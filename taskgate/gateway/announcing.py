@@ -1,0 +1,68 @@
+"""The body of a callback: built once, kept, signed and sent as the same bytes ever after."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from taskgate.lifecycle.change import ANNOUNCED
+from taskgate.task import ResultFile, Task, TaskError
+
+
+def message_id(task: Task) -> str:
+    """Stable over all attempts of one end; a reopened task's next end has another."""
+    return f"msg_{task.id.removeprefix('task_')}_{task.generation}"
+
+
+def body(task: Task) -> str:
+    """`{type, timestamp, data}` as a JSON text: ids, the end and the manifest, never the input."""
+    event = {
+        "type": ANNOUNCED[task.state],
+        "timestamp": rfc3339(task.ended_at or task.since),
+        "data": told(task),
+    }
+    return json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def told(task: Task) -> dict[str, Any]:
+    """What a receiver learns of the task."""
+    return {
+        "id": task.id,
+        "type": task.type,
+        "state": task.state.value,
+        "generation": task.generation,
+        "attempt": task.attempt,
+        "parent": task.parent,
+        "created_at": rfc3339(task.created_at),
+        "started_at": rfc3339(task.started_at) if task.started_at else None,
+        "ended_at": rfc3339(task.ended_at or task.since),
+        "error": _error(task.error) if task.error else None,
+        "result": [_file(file) for file in task.result],
+        "output": json.loads(task.output) if task.output else None,
+        "metadata": json.loads(task.metadata) if task.metadata else {},
+    }
+
+
+def rfc3339(ms: int) -> str:
+    """Epoch ms as UTC with Z."""
+    at = datetime.fromtimestamp(ms / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _error(error: TaskError) -> dict[str, Any]:
+    return {
+        "code": error.code.value,
+        "message": error.message,
+        "class": error.error_class.value,
+        "retryable": error.retryable,
+    }
+
+
+def _file(file: ResultFile) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "size": file.size,
+        "sha256": file.sha256.hex(),
+        "content_type": file.content_type,
+    }

@@ -1,0 +1,198 @@
+"""The outbox: settle what ended tasks owe, one duty and one guarded write at a time.
+
+Nothing about it lives in a process: a copy that dies leaves a clock that stands, and two copies at
+once are one, since each write names the version that it read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+from taskgate.catalog import Catalog
+from taskgate.errors import Refused, Unavailable
+from taskgate.events import event, swallowed
+from taskgate.gateway import announcing, delivering
+from taskgate.gateway.delivering import Attempt, Delivered, Go, PutOff, TryAt
+from taskgate.gateway.following import create_follow_ups
+from taskgate.gateway.stamps import stamp
+from taskgate.lifecycle import owing
+from taskgate.lifecycle.change import Stamp
+from taskgate.ports import Due, Ports
+from taskgate.receivers import Receivers, receiver_of
+from taskgate.settings import Environment
+from taskgate.task import Duty, Task, Tried
+from taskgate.webhooks.signing import signed
+
+PAGE: Final = 100
+LONGEST_DELAY: Final = 900
+"""Seconds that a message may be delayed; a later attempt is the clock's to bring."""
+
+
+class Courier(Protocol):
+    """Sends the bytes to the address, and says what came of it. It raises nothing."""
+
+    def __call__(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt: ...
+
+
+class Errands(Protocol):
+    """The queue of tasks that owe something and should be looked at soon."""
+
+    def send(self, task_id: str, delay: int) -> None:
+        """Have the task looked at in `delay` seconds, at most `LONGEST_DELAY`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outbox:
+    """What settling needs beside the ports."""
+
+    ports: Ports
+    catalog: Catalog
+    environment: Environment
+    courier: Courier
+    receivers: Receivers
+    errands: Errands
+    secrets: Callable[[str], tuple[str, ...]]
+    """A tenant's signing secrets, the newest first."""
+    draw: Callable[[], float] = random.random
+
+    def settle(self, task_id: str) -> str:
+        """Settle the first duty of the task that is due; returns what was done."""
+        task = self.ports.tasks.get(task_id)
+        if task is None or not task.state.ended or not task.owes:
+            return "nothing_owed"
+        if (task.owed_at or 0) > self.ports.now():
+            return "not_due"
+        try:
+            return self._settle(task)
+        except Refused:
+            return "outrun"
+
+    def errands_due(self, shards: Iterable[int], stop_at: int) -> int:
+        """The backstop: send an errand for every owed clock that is due; returns how many."""
+        return sum(self._errands_of(shard, stop_at) for shard in shards)
+
+    def _errands_of(self, shard: int, stop_at: int) -> int:
+        sent, start = 0, None
+        while self.ports.now() < stop_at:
+            page = self.ports.tasks.owed(shard, self.ports.now(), PAGE, start)
+            sent += sum(self._sent(due) for due in page.rows)
+            start = page.next
+            if start is None:
+                break
+        return sent
+
+    def _sent(self, due: Due) -> bool:
+        try:
+            self.errands.send(due.task_id, 0)
+        except Unavailable as error:
+            swallowed("errand_unsent", error, task=due.task_id)
+            return False
+        return True
+
+    def _settle(self, task: Task) -> str:
+        match task.owes[0]:
+            case Duty.FOLLOW_UPS:
+                create_follow_ups(self.ports, self.catalog, self.environment, task)
+                return self._done(task, Duty.FOLLOW_UPS)
+            case Duty.CLEAN_UP:
+                removed = self._clean_up(task)
+                event("cleaned_up", task=task.id, objects=removed)
+                return self._done(task, Duty.CLEAN_UP)
+            case Duty.CALLBACK:
+                return self._call_back(task)
+
+    def _done(self, task: Task, duty: Duty) -> str:
+        after = self.ports.tasks.apply(owing.settled(task, self._stamp(), duty))
+        # What else it owes need not wait for anything.
+        return self._settle(after) if after.owes else f"settled_{duty}"
+
+    def _clean_up(self, task: Task) -> int:
+        """Remove what refused attempts left behind; the winner's files stay."""
+        below = f"r/{task.owner.tenant}/{task.id}/"
+        keep = f"{below}{task.attempt}/" if task.result else ""
+        return self.ports.results.remove(below, keep)
+
+    def _call_back(self, task: Task) -> str:
+        assert task.callback is not None  # noqa: S101 - a callback is owed
+        receiver = _receiver(task)
+        now, since = self.ports.now(), task.ended_at or task.since
+        admitted = delivering.admit(self.receivers, receiver, owed_since=since, now=now)
+        if isinstance(admitted, PutOff):
+            return self._put_off(task, admitted.until)
+        if not isinstance(admitted, Go):
+            self.ports.tasks.apply(owing.given_up(task, self._stamp(), None))
+            event("callback_given_up", task=task.id, reason=admitted.reason)
+            return "given_up"
+        # Nobody else tries while this attempt is under way, whatever becomes of us.
+        task = self.ports.tasks.apply(owing.begun(task, self._stamp()))
+        started = self.ports.now()
+        attempt = self._sent_to(task)
+        noted, draw = self.ports.now(), self.draw()
+        delivering.note(self.receivers, receiver, admitted, attempt, now=noted, draw=draw)
+        return self._recorded(task, attempt, started)
+
+    def _sent_to(self, task: Task) -> Attempt:
+        assert task.callback is not None  # noqa: S101 - a callback is owed
+        text = self.ports.tasks.callback_body(task.id, task.generation, announcing.body(task))
+        raw = text.encode()
+        headers = signed(
+            announcing.message_id(task),
+            self.ports.now() // 1000,
+            raw,
+            self.secrets(task.owner.tenant),
+        )
+        return self.courier(task.callback.url, headers, raw)
+
+    def _recorded(self, task: Task, attempt: Attempt, started: int) -> str:
+        assert task.callback is not None  # noqa: S101 - a callback is owed
+        now = self.ports.now()
+        tried = Tried(started, attempt.status, attempt.ms, attempt.reason.value)
+        event(
+            "callback",
+            task=task.id,
+            status=attempt.status,
+            reason=attempt.reason.value,
+            ms=attempt.ms,
+            since_end_ms=now - (task.ended_at or now),
+        )
+        decision = delivering.decide(attempt, task.callback.schedule + 1, now=now, draw=self.draw())
+        if isinstance(decision, Delivered):
+            self.ports.tasks.apply(owing.delivered(task, self._stamp(), tried))
+            return "delivered"
+        if isinstance(decision, TryAt):
+            change = owing.tried_again_at(task, self._stamp(), tried, decision.when)
+            self.ports.tasks.apply(change)
+            self._errand(task, decision.when)
+            return "failed"
+        self.ports.tasks.apply(owing.given_up(task, self._stamp(), tried))
+        event("callback_given_up", task=task.id, reason=decision.reason)
+        return "given_up"
+
+    def _put_off(self, task: Task, until: int) -> str:
+        self.ports.tasks.apply(owing.put_off(task, self._stamp(), until))
+        self._errand(task, until)
+        return "put_off"
+
+    def _errand(self, task: Task, at: int) -> None:
+        """A look at `at`, when a message can wait that long; else the clock brings it."""
+        delay = -(-(at - self.ports.now()) // 1000)
+        if delay > LONGEST_DELAY:
+            return
+        try:
+            self.errands.send(task.id, max(0, delay))
+        except Unavailable as error:
+            swallowed("errand_left_to_clock", error, task=task.id)
+
+    def _stamp(self) -> Stamp:
+        return stamp(self.ports.now(), "outbox")
+
+
+def _receiver(task: Task) -> str:
+    parts = urlsplit(task.callback.url if task.callback else "")
+    port = parts.port or (80 if parts.scheme == "http" else 443)
+    return receiver_of(task.owner.tenant, parts.hostname or "", port)

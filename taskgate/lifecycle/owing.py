@@ -1,0 +1,84 @@
+"""What an ended task still owes, and how a debt is settled. The clock stands until nothing is owed.
+
+Three duties: its follow-ups must exist, its clean-up must be done, its callback must be delivered
+or given up. Each is settled by one guarded write; what was done twice was done once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from taskgate.errors import IllegalTransition
+from taskgate.lifecycle.change import Change, Stamp, rested
+from taskgate.task import Callback, CallbackState, Duty, Task, Tried
+
+KEPT_TRIES: Final = 10
+"""Attempts of a callback that are kept on the task; all are counted."""
+LEASE_MS: Final = 30_000
+"""One attempt takes 10 s at most: a row whose attempt is under way is left alone for this long."""
+
+
+def settled(task: Task, stamp: Stamp, duty: Duty, **sets: Any) -> Change:
+    """One duty is done; the clock goes when it was the last."""
+    left = tuple(d for d in _owing(task, duty) if d is not duty)
+    return rested(task, stamp, owes=left, owed_at=stamp.at if left else None, **sets)
+
+
+def begun(task: Task, stamp: Stamp) -> Change:
+    """An attempt of the callback is under way: nobody else starts one for the length of a lease."""
+    _owing(task, Duty.CALLBACK)
+    return rested(task, stamp, owed_at=stamp.at + LEASE_MS)
+
+
+def put_off(task: Task, stamp: Stamp, until: int) -> Change:
+    """Not now: the receiver is not to be tried before `until`."""
+    return rested(task, stamp, owed_at=max(until, stamp.at + 1))
+
+
+def delivered(task: Task, stamp: Stamp, tried: Tried) -> Change:
+    """The receiver has it."""
+    callback = _counted(task, tried, CallbackState.DELIVERED)
+    return settled(task, stamp, Duty.CALLBACK, callback=callback)
+
+
+def given_up(task: Task, stamp: Stamp, tried: Tried | None) -> Change:
+    """No further attempt; the owner may have it delivered again by hand."""
+    callback = _counted(task, tried, CallbackState.GIVEN_UP)
+    return settled(task, stamp, Duty.CALLBACK, callback=callback)
+
+
+def tried_again_at(task: Task, stamp: Stamp, tried: Tried, at: int) -> Change:
+    """The attempt failed; the next is at `at` (epoch ms)."""
+    callback = _counted(task, tried, CallbackState.PENDING)
+    return rested(task, stamp, owed_at=max(at, stamp.at + 1), callback=callback)
+
+
+def redeliver(task: Task, stamp: Stamp) -> Change:
+    """By hand: owe the callback once more, with a fresh schedule."""
+    if not task.state.ended or task.callback is None:
+        raise IllegalTransition("redeliver", task.state)
+    owes = (*(d for d in task.owes if d is not Duty.CALLBACK), Duty.CALLBACK)
+    fresh = replace(task.callback, state=CallbackState.PENDING, schedule=0)
+    return rested(task, stamp, owes=owes, owed_at=stamp.at, callback=fresh)
+
+
+def _owing(task: Task, duty: Duty) -> tuple[Duty, ...]:
+    if duty not in task.owes:
+        raise IllegalTransition(f"settle_{duty}", task.state)
+    return task.owes
+
+
+def _counted(task: Task, tried: Tried | None, state: CallbackState) -> Callback:
+    callback = task.callback
+    if callback is None:
+        raise IllegalTransition("deliver", task.state)
+    if tried is None:
+        return replace(callback, state=state)
+    return replace(
+        callback,
+        state=state,
+        tries=callback.tries + 1,
+        schedule=callback.schedule + 1,
+        latest=(*callback.latest, tried)[-KEPT_TRIES:],
+    )
