@@ -101,7 +101,7 @@ def _lines(made: Mapping[str, Any], named: Mapping[str, Any], before: str) -> It
 def _described(about: Mapping[str, Any]) -> str:
     """Of the field, or of the one thing that it may be beside null."""
     inner = (option.get("description") for option in about.get("anyOf", ()))
-    return about.get("description") or next(filter(None, inner))
+    return str(about.get("description") or next(filter(None, inner)))
 
 
 def _problems(made: Mapping[str, Any]) -> Iterator[str]:

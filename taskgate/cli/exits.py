@@ -65,6 +65,11 @@ _CODES: tuple[tuple[type[ClientError] | tuple[type[ClientError], ...], Exit], ..
 )
 
 
+_BY_CODE: Mapping[str, str] = {
+    "invalid_input": "`taskgate types` shows what each task type takes.",
+    "unknown_task_type": "`taskgate types` shows what each task type takes.",
+    "verb_not_allowed": "`taskgate explain ID` says what it waits for and what you may ask of it.",
+}
 _ADVICE: Mapping[type[ClientError], str] = {
     NotConfigured: "Give --url and --api-key, or run `taskgate dev` in this folder.",
     Unsendable: "Nothing was sent; correct the input.",
@@ -123,6 +128,5 @@ def _when_refused(error: ApiError) -> str:
     if error.status == 429:
         wait = f"{error.retry_after:g} s" if error.retry_after else "a little"
         return f"Wait {wait}, or let some of your tasks end."
-    if error.code in {"invalid_input", "unknown_task_type"}:
-        return "`taskgate types` shows what each task type takes."
-    return f"The gateway's code for this is {error.code}; correct the request."
+    unknown = f"The gateway's code for this is {error.code}; correct the request."
+    return _BY_CODE.get(error.code, unknown)

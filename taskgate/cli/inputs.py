@@ -6,9 +6,13 @@ import base64
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+
+Labels = Annotated[
+    list[str] | None, typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="A label.")
+]
 
 _TEXT_FORMATS: Mapping[str, str] = {".md": "markdown", ".markdown": "markdown"}
 

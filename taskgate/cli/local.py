@@ -102,7 +102,7 @@ def _issue_key(stack: LocalStack) -> str:
     from taskgate.task import Owner  # noqa: PLC0415
 
     keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
-    scopes = frozenset({"tasks:read", "tasks:write"})
+    scopes = frozenset({"tasks:read", "tasks:write", "admin"})
     return issue(keys, Owner(TENANT, USER), scopes, max_pending=MAX_PENDING)
 
 

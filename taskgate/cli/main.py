@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from taskgate.cli import demo, dev, reading, submitting, watching
+from taskgate.cli import demo, dev, explaining, reading, steering, submitting, watching
 from taskgate.cli.connection import connect
 from taskgate.cli.exits import CommandError, Exit, code_of
 from taskgate.cli.printing import print_error
@@ -58,9 +58,18 @@ app.command("submit")(submitting.submit)
 app.command("get")(reading.get)
 app.command("watch")(watching.watch)
 app.command("result")(reading.result)
-app.command("cancel")(reading.cancel)
+app.command("explain")(explaining.explain)
+app.command("cancel")(steering.cancel)
+app.command("reschedule")(steering.reschedule)
+app.command("extend")(steering.extend)
+app.command("recover")(steering.recover)
+app.command("fail")(steering.fail)
+app.command("pause")(steering.pause)
+app.command("resume")(steering.resume)
+app.command("retry")(steering.retry)
 app.command("list")(reading.list_)
 app.command("stats")(reading.stats)
+app.command("queues")(explaining.queues)
 app.command("types")(reading.types)
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)

@@ -1,24 +1,20 @@
-"""`taskgate get`, `result`, `cancel`, `list`, `stats` and `types`."""
+"""`taskgate get`, `result`, `list`, `stats` and `types`."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from itertools import islice
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
+from taskgate.cli.inputs import Labels, read_labels
 from taskgate.cli.options import AsJson, OutFolder, TaskId, client_of
 from taskgate.cli.printing import aside, out, plain, print_json, say, state_text, table
-from taskgate.cli.story import age, day_text, duration_text, files, headline, told
+from taskgate.cli.spans import Since, Until
+from taskgate.cli.story import age, day_text, duration_text, files, told
 from taskgate.client import Stats, TaskType
-
-
-class Mode(StrEnum):
-    SOFT = "soft"
-    HARD = "hard"
 
 
 def get(context: typer.Context, task_id: TaskId, as_json: AsJson = False) -> None:
@@ -47,32 +43,28 @@ def result(
         aside(f"taskgate result {task_id} --out DIR saves them")
 
 
-def cancel(
-    context: typer.Context,
-    task_id: TaskId,
-    mode: Annotated[Mode, typer.Option(help="soft drops the result, hard stops the run.")] = (
-        Mode.SOFT
-    ),
-    reason: Annotated[str, typer.Option(help="Kept in the task's history.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Ask a task to end; one that has ended is left as it is, and shown."""
-    task = client_of(context).cancel(task_id, mode=mode.value, reason=reason)
-    if as_json:
-        print_json(dict(task.raw))
-    else:
-        out().print(headline(task))
-
-
 def list_(
     context: typer.Context,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    state: Annotated[str | None, typer.Option(help="Of these states, with commas.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Of this task type.")] = None,
+    since: Since = None,
+    until: Until = None,
+    labels: Labels = None,
     as_json: AsJson = False,
 ) -> None:
     """List your tasks, newest first."""
     page = 100 if everything else min(limit, 100)
-    tasks = list(islice(client_of(context).list(page), None if everything else limit))
+    found = client_of(context).list(
+        page,
+        state=state,
+        type=type_,
+        since=since,
+        until=until,
+        metadata=read_labels(labels or ()),
+    )
+    tasks = list(islice(found, None if everything else limit))
     if as_json:
         print_json({"tasks": [dict(task.raw) for task in tasks]})
         return

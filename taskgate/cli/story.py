@@ -89,6 +89,8 @@ def age(task: Task) -> timedelta | None:
 
 def _figures(task: Task) -> str:
     parts = [f"attempt {task.attempt}", f"progress {task.progress:.0%}"]
+    if task.run_at and task.state == "scheduled":
+        parts.append(f"starts {day_text(task.run_at)}")
     if task.stage and not task.ended:
         parts.append(plain(task.stage))
     named = (

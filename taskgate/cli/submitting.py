@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from taskgate.cli.inputs import read_input, read_labels
+from taskgate.cli.inputs import Labels, read_input, read_labels
 from taskgate.cli.options import AsJson, Timeout, client_of
 from taskgate.cli.printing import aside, print_json, say
+from taskgate.cli.spans import At, In, LifeLimit, QueueLimit, RunLimit
 from taskgate.cli.watching import follow
 from taskgate.client import TaskHandle
 
@@ -22,9 +23,6 @@ WholeInput = Annotated[
     str | None, typer.Option("--input", metavar="JSON|@FILE", help="The whole input.")
 ]
 Document = Annotated[Path | None, typer.Option("--file", help="A document: PDF, Markdown or text.")]
-Labels = Annotated[
-    list[str] | None, typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="A label.")
-]
 ExpectedSeconds = Annotated[int | None, typer.Option(min=1, help="How long you expect it to run.")]
 IdempotencyKey = Annotated[str | None, typer.Option(help="The same key gives the same task.")]
 
@@ -44,24 +42,40 @@ def submit(
     file: Document = None,
     priority: Annotated[Priority, typer.Option(help="Which lane.")] = Priority.NORMAL,
     labels: Labels = None,
+    at: At = None,
+    after: In = None,
     expected_seconds: ExpectedSeconds = None,
+    queue_timeout: QueueLimit = None,
+    run_timeout: RunLimit = None,
+    deadline: LifeLimit = None,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     timeout: Timeout = None,
     as_json: AsJson = False,
 ) -> None:
     """Hand a task in; its id is printed before anything else happens."""
+    if at is not None and after is not None:
+        raise typer.BadParameter("give --at or --in, not both")
     handle = client_of(context).submit(
         type_,
         read_input(pairs or (), whole, file),
         priority=priority.value,
         metadata=read_labels(labels or ()),
+        run_at=at,
+        delay=after,
         expected_seconds=expected_seconds,
+        timeouts=_given(
+            queue_seconds=queue_timeout, run_seconds=run_timeout, deadline_seconds=deadline
+        ),
         idempotency_key=idempotency_key,
     )
     _announce(handle, as_json=as_json, waiting=wait)
     if wait:
         follow(client_of(context), handle.id, timeout=timeout, as_json=as_json, whole=as_json)
+
+
+def _given(**limits: int | None) -> dict[str, int]:
+    return {name: seconds for name, seconds in limits.items() if seconds is not None}
 
 
 def _announce(handle: TaskHandle, *, as_json: bool, waiting: bool) -> None:

@@ -34,7 +34,9 @@ from taskgate.client.errors import (
 )
 from taskgate.client.handle import TaskHandle
 from taskgate.client.models import (
+    Explanation,
     HistoryEntry,
+    Queue,
     Result,
     ResultFile,
     Stats,
@@ -51,11 +53,13 @@ __all__ = [
     "ClientError",
     "Clock",
     "DownloadCorrupt",
+    "Explanation",
     "FieldProblem",
     "HistoryEntry",
     "Misunderstood",
     "NotConfigured",
     "NotFound",
+    "Queue",
     "Refused",
     "Result",
     "ResultFile",

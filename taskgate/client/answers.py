@@ -11,7 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from taskgate.client.models import (
+    Explanation,
     HistoryEntry,
+    Queue,
     Result,
     ResultFile,
     Stats,
@@ -31,6 +33,7 @@ def task_of(body: Mapping[str, Any]) -> Task:
         progress=float(body.get("progress") or 0.0),
         stage=str(body.get("stage") or ""),
         created_at=time_of(body.get("created_at")),
+        run_at=time_of(body.get("run_at")),
         started_at=time_of(body.get("started_at")),
         ended_at=time_of(body.get("ended_at")),
         error=_error_of(body.get("error")),
@@ -49,6 +52,33 @@ def result_of(body: Mapping[str, Any]) -> Result:
 def page_of(body: Mapping[str, Any]) -> tuple[tuple[Task, ...], str | None]:
     """The tasks of one page of a list, and the cursor of the next."""
     return tuple(map(task_of, body["tasks"])), body.get("next_cursor")
+
+
+def explanation_of(body: Mapping[str, Any]) -> Explanation:
+    """Why a task is where it is."""
+    holder, limit = body.get("holder") or {}, body.get("next_limit") or {}
+    return Explanation(
+        id=str(body["id"]),
+        state=str(body["state"]),
+        why=str(body.get("why", "")),
+        waits_for=body.get("waits_for"),
+        sentences=tuple(map(str, body.get("sentences") or ())),
+        actions=tuple(map(str, body.get("actions") or ())),
+        next_look_by=time_of((body.get("next_look") or {}).get("by")),
+        next_limit=limit.get("name"),
+        next_limit_at=time_of(limit.get("at")),
+        worker=holder.get("worker"),
+        last_sign_at=time_of(holder.get("last_sign_at")),
+        waiting=(body.get("lane") or {}).get("waiting"),
+        raw=body,
+    )
+
+
+def queues_of(body: Mapping[str, Any]) -> tuple[Queue, ...]:
+    return tuple(
+        Queue(str(q["lane"]), str(q["pool"]), str(q["priority"]), int(q["waiting"]))
+        for q in body["queues"]
+    )
 
 
 def task_types_of(body: Mapping[str, Any]) -> tuple[TaskType, ...]:

@@ -12,8 +12,8 @@ import httpx
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Answers that say "not now"."""
 LOST: Final = (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError)
-"""No answer, or none that can be read. Every request of this client may be sent twice: a submit
-carries its Idempotency-Key, all others change nothing the second time."""
+"""No answer, or none that can be read. The requests of this client may be sent twice: a submit
+carries its Idempotency-Key, the others change nothing the second time; an extension is sent once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taskgate.client.models import Result, Task
+from taskgate.client.models import Explanation, Result, Task
+from taskgate.client.writing import Moment, Span
 
 if TYPE_CHECKING:
     from taskgate.client.taskgate import Taskgate
@@ -58,7 +59,7 @@ class TaskHandle:
         seconds. The task goes on.
         """
         task = None
-        for task in self.updates(timeout):
+        for task in self._client.updates(self.id, timeout, until_ended=on_update is None):
             if on_update:
                 on_update(task)
         assert task is not None, "a wait ends only with a task that has ended"  # noqa: S101
@@ -75,3 +76,37 @@ class TaskHandle:
     def cancel(self, mode: str = "soft", reason: str = "") -> Task:
         """Ask the task to end. Too late is no error: the answer is the task as it is."""
         return self._client.cancel(self.id, mode=mode, reason=reason)
+
+    def explain(self) -> Explanation:
+        """Why the task is where it is, what it waits for, and when the gateway looks next."""
+        return self._client.explain(self.id)
+
+    def reschedule(
+        self, *, run_at: Moment | None = None, delay: Span | None = None, reason: str = ""
+    ) -> Task:
+        """Move the start, while the task is scheduled."""
+        return self._client.reschedule(self.id, run_at=run_at, delay=delay, reason=reason)
+
+    def extend(self, span: Span, reason: str = "") -> Task:
+        """Give the run more time: seconds or a timedelta on top of what it has."""
+        return self._client.extend(self.id, span, reason=reason)
+
+    def recover(self, reason: str = "") -> Task:
+        """Run the task again now, while it is stalled."""
+        return self._client.recover(self.id, reason=reason)
+
+    def fail(self, reason: str = "") -> Task:
+        """End the task as failed, while it is stalled."""
+        return self._client.fail(self.id, reason=reason)
+
+    def pause(self, reason: str = "") -> Task:
+        """Hold the task back while it waits. Operators only."""
+        return self._client.pause(self.id, reason=reason)
+
+    def resume(self, reason: str = "") -> Task:
+        """Let the paused task go on. Operators only."""
+        return self._client.resume(self.id, reason=reason)
+
+    def retry(self, reason: str = "") -> Task:
+        """Give the task another life after it failed or timed out."""
+        return self._client.retry(self.id, reason=reason)

@@ -73,6 +73,8 @@ class Task:
     progress: float = 0.0
     stage: str = ""
     created_at: datetime | None = None
+    run_at: datetime | None = None
+    """When it is to start; None for at once."""
     started_at: datetime | None = None
     ended_at: datetime | None = None
     error: TaskError | None = None
@@ -105,6 +107,40 @@ class Task:
         """The exception that a task which ended without a result is; None for any other."""
         kind = _BAD_ENDS.get(self.state)
         return kind(self) if kind else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a task is where it is. Spans and counts are estimates, and say so."""
+
+    id: str
+    state: str
+    why: str
+    waits_for: str | None
+    sentences: tuple[str, ...]
+    """The whole story in plain words."""
+    actions: tuple[str, ...]
+    """What you may ask for now."""
+    next_look_by: datetime | None
+    next_limit: str | None
+    next_limit_at: datetime | None
+    worker: str | None
+    last_sign_at: datetime | None
+    """When its worker was last heard of."""
+    waiting: int | None
+    """About how many wait in its lane; None while it is in none."""
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The answer as it came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A lane, and about how many messages wait in it."""
+
+    lane: str
+    pool: str
+    priority: str
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True)

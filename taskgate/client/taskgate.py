@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -12,19 +12,29 @@ from typing import Any, Final, Self
 
 import httpx
 
-from taskgate.client.answers import page_of, result_of, stats_of, task_of, task_types_of
+from taskgate.client.answers import (
+    explanation_of,
+    page_of,
+    queues_of,
+    result_of,
+    stats_of,
+    task_of,
+    task_types_of,
+)
 from taskgate.client.backoff import Backoff
 from taskgate.client.downloading import download
 from taskgate.client.errors import NotConfigured, Refused
 from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
-from taskgate.client.models import Result, Stats, Task, TaskType
+from taskgate.client.models import Explanation, Queue, Result, Stats, Task, TaskType
+from taskgate.client.steering import Steering
 from taskgate.client.transport import Transport, task_path, understood
 from taskgate.client.watching import Clock, Watch
+from taskgate.client.writing import Moment, Span, filters, moment_text, seconds_of
 
 PAGE: Final = 50
 
 
-class Taskgate:
+class Taskgate(Steering):
     """A Taskgate gateway. Safe to share between threads; close it, or use it in a ``with``.
 
     Address and key come from the arguments or from ``TASKGATE_URL`` and ``TASKGATE_API_KEY``.
@@ -55,10 +65,16 @@ class Taskgate:
         *,
         priority: str = "normal",
         metadata: Mapping[str, str] | None = None,
+        run_at: Moment | None = None,
+        delay: Span | None = None,
         expected_seconds: int | None = None,
+        timeouts: Mapping[str, int] | None = None,
         idempotency_key: str | None = None,
     ) -> TaskHandle:
         """Hand a task in. Once this returns, the task is on record and will end.
+
+        It starts at `run_at` or after `delay` (seconds or a timedelta), else at once. `timeouts`
+        are of `queue_seconds`, `run_seconds` and `deadline_seconds`.
 
         The Idempotency-Key is settled before the first try, so that a lost answer never makes a
         second task. Pass your own to make the same true over restarts of your program.
@@ -69,7 +85,10 @@ class Taskgate:
             "input": dict(input),
             "priority": priority,
             "metadata": dict(metadata) if metadata else None,
+            "run_at": None if run_at is None else moment_text(run_at),
+            "delay": None if delay is None else seconds_of(delay),
             "expected_seconds": expected_seconds,
+            "timeouts": dict(timeouts) if timeouts else None,
         }
         response = self._transport.send(
             "POST",
@@ -121,9 +140,22 @@ class Taskgate:
         """The task now, light: state, attempt, progress and stage."""
         return self._transport.ask(task_of, "GET", task_path(task_id, "/status"))
 
-    def updates(self, task_id: str, timeout: float | None = None) -> Iterator[Task]:
-        """The task at each look until it has ended, as often as the gateway asks for."""
-        return Watch(self._transport, task_id, timeout=timeout, clock=self._clock).updates()
+    def updates(
+        self, task_id: str, timeout: float | None = None, *, until_ended: bool = False
+    ) -> Iterator[Task]:
+        """The task at each look until it has ended, as often as the gateway asks for.
+
+        The gateway holds its answers back until something has changed, or with `until_ended`
+        until the task has ended: fewer looks, and no progress between.
+        """
+        watch = Watch(
+            self._transport,
+            task_id,
+            timeout=timeout,
+            clock=self._clock,
+            until_ended=until_ended,
+        )
+        return watch.updates()
 
     def result(self, task_id: str) -> Result:
         """What the task brought, with fresh URLs; `TaskEnded` when it ended without a result."""
@@ -138,20 +170,36 @@ class Taskgate:
         """The result's files in the folder, each checked against its sha256."""
         return [download(file, Path(folder)) for file in self.result(task_id).files]
 
-    def cancel(self, task_id: str, *, mode: str = "soft", reason: str = "") -> Task:
-        """Ask a task to end: `soft` drops its result, `hard` stops the run."""
-        body = {"mode": mode, "reason": reason}
-        return self._transport.ask(task_of, "POST", task_path(task_id, "/cancel"), body=body)
+    def list(
+        self,
+        page_size: int = PAGE,
+        *,
+        state: str | Iterable[str] | None = None,
+        type: str | None = None,  # noqa: A002 - the word of the API
+        since: Moment | None = None,
+        until: Moment | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Iterator[Task]:
+        """Your tasks, newest first, all pages; take as many as you need.
 
-    def list(self, page_size: int = PAGE) -> Iterator[Task]:
-        """Your tasks, newest first, all pages; take as many as you need."""
-        params: dict[str, str | int] = {"limit": page_size}
+        Of these states or this one, this type, created since and before until, with these labels.
+        """
+        wanted = filters(state, type, since, until, metadata)
+        params: dict[str, str | int] = {"limit": page_size, **wanted}
         while True:
             tasks, cursor = self._transport.ask(page_of, "GET", "/v1/tasks", params=params)
             yield from tasks
             if not cursor:
                 return
             params["cursor"] = cursor
+
+    def explain(self, task_id: str) -> Explanation:
+        """Why a task is where it is, what it waits for, and when the gateway looks next."""
+        return self._transport.ask(explanation_of, "GET", task_path(task_id, "/explain"))
+
+    def queues(self) -> tuple[Queue, ...]:
+        """About how many wait in each lane. Operators only."""
+        return self._transport.ask(queues_of, "GET", "/v1/queues")
 
     def stats(self) -> Stats:
         """Your books: how many tasks are where, and how long they took."""

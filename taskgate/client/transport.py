@@ -64,8 +64,12 @@ class Transport:
         params: Mapping[str, str | int] | None = None,
         body: object | None = None,
         headers: Mapping[str, str] | None = None,
+        once: bool = False,
     ) -> httpx.Response:
-        """The answer, 2xx, 304 or a redirect; an `ApiError` or `Unreachable` for the rest."""
+        """The answer, 2xx, 304 or a redirect; an `ApiError` or `Unreachable` for the rest.
+
+        `once` is for what must not happen twice: a lost answer is then the caller's to look into.
+        """
         try:
             request = self._http.build_request(
                 method, self.base_url + path, params=params, json=body, headers=headers
@@ -73,7 +77,7 @@ class Transport:
         except (ValueError, TypeError) as error:
             # NaN, half of a surrogate pair, or something that JSON does not know.
             raise Unsendable(f"The request cannot be sent: {error}") from error
-        response = self._settled(request)
+        response = self._settled(request, once=once)
         if response.status_code >= HTTPStatus.BAD_REQUEST:
             raise problem_of(response)
         return response
@@ -82,7 +86,7 @@ class Transport:
         """The JSON of the answer, as what `parse` makes of it."""
         return understood(self.send(method, path, **options), parse)
 
-    def _settled(self, request: httpx.Request) -> httpx.Response:
+    def _settled(self, request: httpx.Request, *, once: bool) -> httpx.Response:
         """The same request, byte for byte, until it is answered or the tries are used up."""
         tried = 0
         while True:
@@ -91,7 +95,7 @@ class Transport:
             if isinstance(answer, httpx.Response) and answer.status_code not in BUSY:
                 return answer
             asked = retry_after_of(answer) if isinstance(answer, httpx.Response) else None
-            delay = self._backoff.delay(tried, asked)
+            delay = None if once else self._backoff.delay(tried, asked)
             if delay is None:
                 return _given_up(answer, request, tried)
             self._sleep(delay)
@@ -174,9 +178,13 @@ def _given_up(
         return answer
     said = str(answer) or type(answer).__name__
     raise Unreachable(
-        f"No answer from {request.url.netloc.decode()} in {tried} tries: {said}",
+        f"No answer from {request.url.netloc.decode()} in {_times(tried)}: {said}",
         idempotency_key=request.headers.get("Idempotency-Key"),
     ) from answer
+
+
+def _times(tried: int) -> str:
+    return "1 try" if tried == 1 else f"{tried} tries"
 
 
 def _kind(status: int) -> type[ApiError]:

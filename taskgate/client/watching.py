@@ -1,4 +1,7 @@
-"""Looking at a task until it ends, never faster than the gateway asks."""
+"""Looking at a task until it ends, never faster than the gateway asks.
+
+Each look asks the gateway to hold its answer back until there is news, so that most looks bring some.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,17 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+import httpx
+
 from taskgate.client.answers import task_of
 from taskgate.client.backoff import retry_after_of
-from taskgate.client.errors import ClientError, ServerError, Unreachable, WaitTimeout
+from taskgate.client.errors import (
+    ClientError,
+    Refused,
+    ServerError,
+    Unreachable,
+    WaitTimeout,
+)
 from taskgate.client.models import Task
 from taskgate.client.transport import Transport, task_path, understood
 
@@ -18,6 +29,8 @@ PACE: Final = 2.0
 """Seconds between two looks when the gateway names none."""
 FASTEST: Final = 0.1
 """A gateway that asks for 0 s must not get a storm."""
+LONGEST_HOLD: Final = 20
+"""Seconds that the gateway holds an answer back at most."""
 PATIENCE: Final = 60.0
 """A wait outlives a gateway that is out of reach for so long."""
 
@@ -34,10 +47,17 @@ class Watch:
     """One wait for one task. What it saw last is in `task`."""
 
     def __init__(
-        self, transport: Transport, task_id: str, *, timeout: float | None, clock: Clock
+        self,
+        transport: Transport,
+        task_id: str,
+        *,
+        timeout: float | None,
+        clock: Clock,
+        until_ended: bool = False,
     ) -> None:
         self._transport, self._id, self._timeout, self._clock = transport, task_id, timeout, clock
-        self._started = self._answered = clock.now()
+        self._started = self._asked = self._answered = clock.now()
+        self._until_ended, self._holds = until_ended, True
         self._etag, self._pace = "", PACE
         self.task: Task | None = None
 
@@ -68,8 +88,8 @@ class Watch:
         return self.task
 
     def _ask(self) -> Task:
-        headers = {"If-None-Match": self._etag} if self._etag else {}
-        response = self._transport.send("GET", task_path(self._id, "/status"), headers=headers)
+        self._asked = self._clock.now()
+        response = self._held_back()
         asked = retry_after_of(response)
         self._pace = PACE if asked is None else max(asked, FASTEST)
         if response.status_code == HTTPStatus.NOT_MODIFIED and self.task:
@@ -77,11 +97,38 @@ class Watch:
         self._etag = response.headers.get("etag", "")
         return understood(response, task_of)
 
+    def _held_back(self) -> httpx.Response:
+        """The answer as soon as there is news; at once from a gateway that holds none back."""
+        headers = {"If-None-Match": self._etag} if self._etag and not self._until_ended else {}
+        hold = self._hold()
+        params = {"wait": hold} if hold else None
+        path = task_path(self._id, "/status")
+        try:
+            return self._transport.send("GET", path, params=params, headers=headers)
+        except Refused as refused:
+            if not hold or "wait" not in {f.field for f in refused.fields}:
+                raise
+            self._holds = False
+            return self._transport.send("GET", path, headers=headers)
+
+    def _hold(self) -> int:
+        """Whole seconds to hold the answer back; none on a first look that is to be shown."""
+        if not self._holds or not (self._until_ended or self.task):
+            return 0
+        if self._timeout is None:
+            return LONGEST_HOLD
+        left = self._timeout - (self._clock.now() - self._started)
+        return max(0, min(LONGEST_HOLD, int(left)))
+
     def _rest(self) -> None:
-        spent = self._clock.now() - self._started
-        if self._timeout is not None and spent + self._pace > self._timeout:
+        """Sleep what the answer's holding back has left of the pace."""
+        now = self._clock.now()
+        rest = max(0.0, self._pace - (now - self._asked))
+        spent = now - self._started
+        if self._timeout is not None and spent + max(rest, FASTEST) > self._timeout:
             raise WaitTimeout(self._id, self._timeout, self.task)
-        self._clock.sleep(self._pace)
+        if rest:
+            self._clock.sleep(rest)
 
     def _named(self, error: ClientError) -> ClientError:
         """The error with the task's id on it: whoever loses the connection must not lose the id."""
