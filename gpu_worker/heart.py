@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from taskgate.errors import LeaseLost, Refused, TaskgateError, Unavailable
+from gpu_worker.veil import Veil
+from taskgate.errors import LeaseLost, Refused, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway.worker import Held, WorkerGateway
 from taskgate.ports import Signal
@@ -29,9 +30,11 @@ class Heart:
         gateway: WorkerGateway,
         held: Held,
         every: float,
+        veil: Veil,
         beaten: Callable[[], None] = lambda: None,
     ) -> None:
-        self._gateway, self._held, self._every, self._beaten = gateway, held, every, beaten
+        self._gateway, self._held, self._every = gateway, held, every
+        self._veil, self._beaten = veil, beaten
         self._wanted = 0.0
         self._extending = False
         self._changed, self._stopped = threading.Condition(), False
@@ -79,6 +82,7 @@ class Heart:
 
     def start(self) -> None:
         self._thread.start()
+        self._veil.start()
 
     def stop(self) -> None:
         """The last beat is over when this returns."""
@@ -86,6 +90,7 @@ class Heart:
             self._stopped = True
             self._changed.notify()
         self._thread.join()
+        self._veil.lift()
 
     def note(self, fraction: float, stage: str) -> None:
         """The run got on; it is reported within a second or with the next beat."""
@@ -112,11 +117,11 @@ class Heart:
                 self._beat_at = time.monotonic() - self._every + min(1.0, self._every / 3)
 
     def _wait(self) -> bool:
-        """Sleep until something is due; False when stopped."""
+        """Sleep until something is due; False when stopped, or when there is nothing to beat for."""
         with self._changed:
             while not self._stopped and (rest := self._due() - time.monotonic()) > 0:
                 self._changed.wait(rest)
-            return not self._stopped
+            return not (self._stopped or self.lost)
 
     def _due(self) -> float:
         if self._wanted:
@@ -127,10 +132,9 @@ class Heart:
     def _speak(self) -> None:
         (fraction, stage), started = self._now, time.monotonic()
         beating = started >= self._beat_at + self._every
-        verb = self._gateway.beat if beating else self._gateway.report
         # Also when it fails: the next report waits its second, so that an outage is not hammered.
         self._said_at = started
-        self._heed(verb(self._held, fraction, stage), beating=beating)
+        self._heed(self._gateway.report(self._held, fraction, stage), beating=beating)
         self._said = (fraction, stage)
         if beating:
             self._beat_at = started
@@ -143,7 +147,7 @@ class Heart:
         if signal.kind != told:
             event("signaled", task=self._held.task.id, kind=signal.kind)
         if signal.kind == "lost":
-            self._lost.set()
+            self._lose()
         # The word stays where it was left, and a second extension looks like the first.
         if signal.kind == "deadline" and (beating or signal.kind != told):
             self.refresh()
@@ -152,7 +156,7 @@ class Heart:
         seconds, self._wanted = math.ceil(self._wanted), 0.0
         try:
             self._keep(self._extended(seconds))
-        except TaskgateError as error:
+        except Exception as error:  # noqa: BLE001  a heart that dies of an error kills the task
             # The run goes on with the time that it has; the beats tell if it is lost.
             swallowed("not_extended", error, task=self._held.task.id)
         self._extending = False
@@ -173,3 +177,4 @@ class Heart:
     def _lose(self) -> None:
         event("lease_lost", task=self._held.task.id, attempt=self._held.task.attempt)
         self._lost.set()
+        self._veil.lift()

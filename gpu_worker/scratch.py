@@ -22,8 +22,11 @@ class Scratch:
         self._base = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         # Held as long as this process lives. A process id would not do: workers in several
         # containers may share the folder, and each of them may be process 1.
-        self._lock = (self._base / _LOCK).open("w")
+        new = self._base / f"{_LOCK}.new"
+        self._lock = new.open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        # Only a lock that is held bears the name that others look for.
+        new.rename(self._base / _LOCK)
         self._numbers = itertools.count(1)
 
     def folder(self, kind: str) -> Path:

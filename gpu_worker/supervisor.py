@@ -27,6 +27,7 @@ from gpu_worker.protocol import Run
 from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import Stop
+from gpu_worker.veil import Veil
 from gpu_worker.watchdog import Watchdog
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import BadSetting, Unavailable
@@ -146,10 +147,8 @@ class Supervisor:
         return held
 
     def _attend(self, held: Held, child: Child, scratch: Scratch) -> None:
-        protection = self._place.protection
-        protection.hold()
-        beat = self._place.environment.beat
-        heart = Heart(self._place.gateway, held, beat, protection.hold)
+        self._place.protection.hold()
+        heart = self._heart(held)
         heart.start()
         began, folder = time.monotonic(), scratch.folder("attempt")
         order = order_for(held, self._place.catalog, next(self._numbers), folder)
@@ -160,6 +159,11 @@ class Supervisor:
         self._finisher.take(Ending(heart.held, outcome, heart, folder, time.monotonic() - began))
         if self._failed_setups >= SETUPS_IN_A_ROW:
             raise Unfit(f"{SETUPS_IN_A_ROW} setups in a row failed")
+
+    def _heart(self, held: Held) -> Heart:
+        place, environment = self._place, self._place.environment
+        veil = Veil(place.ports.lanes, held.delivery, environment.lease, environment.beat)
+        return Heart(place.gateway, held, environment.beat, veil, place.protection.hold)
 
     def _ran(self, order: Run, task_type: TaskType, child: Child, heart: Heart) -> Outcome:
         limits, now = self._limits(task_type), self._place.ports.now

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gpu_worker.runner import Context, Permanent, Runner, TaskCanceled, Transient
+from gpu_worker.runner import Context, Permanent, Runner, Snooze, TaskCanceled, Transient
 
 
 class Chaos(Runner):
@@ -90,6 +90,32 @@ class Chaos(Runner):
 
     def transient(self, ctx: Context, seconds: float, text: str) -> NoReturn:
         raise Transient("the upstream is busy", retry_after=1)
+
+    def steps(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
+        first = int(ctx.checkpoint or 0)
+        for step in range(first, int(text)):
+            ctx.save_checkpoint(str(step))
+            ctx.wait(seconds)
+        return {"first": first, "attempt": ctx.attempt}
+
+    def extend(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
+        until, calls = time.monotonic() + float(text), 0
+        while time.monotonic() < until:
+            left = ctx.extend(seconds)
+            calls += 1
+            ctx.wait(0.01)
+        return {"left": left, "calls": calls}
+
+    def watch_time(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
+        first = ctx.seconds_left
+        while ctx.seconds_left < seconds:
+            ctx.wait(0.05)
+        return {"first": first, "now": ctx.seconds_left}
+
+    def snooze(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
+        if ctx.attempt == 1:
+            raise Snooze(seconds)
+        return {"attempt": ctx.attempt}
 
     def checkpointed(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
         if ctx.checkpoint:

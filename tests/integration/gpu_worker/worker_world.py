@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gpu_worker.lanes import lane_names
+from gpu_worker.protection import Protection
 from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import Stop
 from gpu_worker.supervisor import Supervisor, Workplace
@@ -45,14 +47,16 @@ class ChaosInput(TaskInput):
     text: str = ""
 
 
-def chaos_type(name: str, runner: str, **limits: Any) -> TaskType:
+def chaos_type(
+    name: str, runner: str, retries: int = 1, crashes: int = 1, **limits: Any
+) -> TaskType:
     return TaskType(
         name=name,
         title=name,
         input_model=ChaosInput,
         runner=f"worker_chaos:{runner}",
         pool=limits.pop("pool", "chaos"),
-        retry=RetryPolicy(retries=1, crashes=1, base=0.01, cap=0.01),
+        retry=RetryPolicy(retries=retries, crashes=crashes, base=0.01, cap=0.01),
         **limits,
     )
 
@@ -61,8 +65,10 @@ CHAOS = Catalog(
     (
         chaos_type("chaos", "Chaos", startup_timeout=20),
         chaos_type("brief", "Chaos", run_timeout=1),
+        chaos_type("capped", "Chaos", run_timeout=1, max_run=2),
         chaos_type("endless", "EndlessSetup", startup_timeout=1),
         chaos_type("broken", "BrokenSetup"),
+        chaos_type("broken_once", "BrokenSetup", retries=0),
         TaskType(
             name="embed_document",
             title="embed",
@@ -78,18 +84,22 @@ CHAOS = Catalog(
             pool="chaos",
         ),
         chaos_type("hopeless", "BrokenSetup", pool="hopeless"),
+        chaos_type("never_ready", "EndlessSetup", pool="never", startup_timeout=1),
     )
 )
 
 
-def environment(**times: int) -> Environment:
+POOLS = ("chaos", "hopeless", "never")
+
+
+def environment(**times: Any) -> Environment:
     given = {"beat": 1, "lease": 3, "send_check": 30, "stall_grace": 5, "cancel_grace": 5} | times
     return Environment(
         stage="test",
         tasks_table="tasks",
         ephemeral_table="ephemeral",
         results_bucket="results",
-        lanes={n: f"memory://{n}" for n in (*lane_names("chaos"), *lane_names("hopeless"))},
+        lanes={n: f"memory://{n}" for pool in POOLS for n in lane_names(pool)},
         clock_shards=4,
         **given,
     )
@@ -98,7 +108,7 @@ def environment(**times: int) -> Environment:
 class WorkerWorld:
     """Submit, start a worker in a thread, wait for states."""
 
-    def __init__(self, tmp_path: Path, catalog: Catalog = CHAOS, **times: int) -> None:
+    def __init__(self, tmp_path: Path, catalog: Catalog = CHAOS, **times: Any) -> None:
         self.catalog = catalog
         self.environment = environment(**times)
         self.memory = MemoryWorld(clock=RealClock(), visibility=self.environment.lease)
@@ -123,7 +133,7 @@ class WorkerWorld:
         # Real queues wait in whole seconds; these can wait less, which makes the tests fast.
         given = {"pool": "chaos", "drain": 10, "preload": False, "kill_grace": 1, "watch": 0.2}
         given |= settings
-        checks = given.pop("checks", ())
+        checks, protection = given.pop("checks", ()), given.pop("protection", Protection())
         made = WorkerSettings(scratch=self.tmp_path, **given)
         ports = self.memory.ports
         return Workplace(
@@ -133,6 +143,7 @@ class WorkerWorld:
             environment=self.environment,
             settings=made,
             stop=Stop(made.drain),
+            protection=protection,
             checks=checks,
         )
 
@@ -216,3 +227,8 @@ def until(
     while not holds():
         assert time.monotonic() < end, told()
         time.sleep(0.02)
+
+
+def figure(text: str) -> None:
+    """A measured figure, for whoever runs the tests with ``-rP`` or ``-s``."""
+    sys.stdout.write(f"{text}\n")

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from gpu_worker.protocol import (
     decode,
     encode,
 )
+from gpu_worker.runner import Snooze
 
 TEXT = 'a\nb"\x00\uffff\ud800👩‍🚀'
 RUN = Run(1, "m:C", "task_1", 2, "/folder", {"prompt": TEXT}, "checkpoint")
@@ -161,6 +163,7 @@ def test_every_call_to_the_context_of_a_canceled_task_raises(context: Context) -
         lambda: context.wait(10),
         lambda: context.file("a.txt", "text/plain"),
         lambda: context.save_checkpoint("x"),
+        lambda: context.extend(10),
     ):
         with pytest.raises(TaskCanceled):
             call()
@@ -172,6 +175,61 @@ def test_a_wait_ends_when_the_task_is_canceled(context: Context) -> None:
     with pytest.raises(TaskCanceled):
         context.wait(10)
     assert time.monotonic() - began < 2
+
+
+def timed(
+    ends: tuple[Channel, Channel], folder: Path, seconds: float
+) -> tuple[Context, list[Extend], threading.Thread]:
+    """A context with so much time, and a supervisor that grants 100 s and notes what was asked."""
+    context = Context(
+        replace(RUN, folder=str(folder), seconds_left=seconds), ends[0], threading.Event()
+    )
+    asked: list[Extend] = []
+
+    def supervise() -> None:
+        with contextlib.suppress(ChannelClosed):
+            while word := ends[1].receive(3):
+                asked.append(word)
+                context.hear(TimeLeft(1, 100.0, answers=True))
+
+    thread = threading.Thread(target=supervise)
+    thread.start()
+    return context, asked, thread
+
+
+def test_an_extension_asks_only_when_too_little_is_left(
+    ends: tuple[Channel, Channel], tmp_path: Path
+) -> None:
+    context, asked, thread = timed(ends, tmp_path, 50)
+    for _ in range(1000):
+        assert context.extend(40) > 40
+    assert asked == []
+    assert 95 < context.extend(60) <= 100
+    for _ in range(1000):
+        context.extend(90)
+    assert asked == [Extend(1, 60)]
+    ends[0].close()
+    thread.join()
+
+
+def test_a_run_that_waits_for_more_time_hears_its_cancel(context: Context) -> None:
+    threading.Timer(0.1, context.cancel).start()
+    with pytest.raises(TaskCanceled):
+        context.extend(60)
+
+
+def test_news_that_answer_nothing_change_the_time_and_wake_no_extension(context: Context) -> None:
+    context.hear(TimeLeft(1, 33.0))
+    assert 32 < context.seconds_left <= 33
+    assert context._answers == 0
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_time_is_asked_for_in_seconds_above_0(context: Context, seconds: float) -> None:
+    with pytest.raises(ValueError, match="seconds above 0"):
+        context.extend(seconds)
+    with pytest.raises(ValueError, match="seconds above 0"):
+        Snooze(seconds)
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "ä.txt", "x" * 101, "a\n"])

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,10 +48,13 @@ def test_the_settings_have_defaults_and_one_variable_each() -> None:
     given = {
         "TASKGATE_POOL": "gpu", "TASKGATE_DRAIN": "30", "TASKGATE_WATCH": "5",
         "TASKGATE_PRELOAD": "0", "TASKGATE_REQUIRE_GPU": "1", "TASKGATE_SCRATCH": "/",
+        "TASKGATE_SPOT": "1", "ECS_AGENT_URI": "http://169.254.170.2/api/x",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:1",
     }  # fmt: skip
     assert WorkerSettings.read(given) == WorkerSettings(
-        pool="gpu", drain=30, watch=5, preload=False, require_gpu=True, scratch=Path("/")
-    )
+        pool="gpu", drain=30, watch=5, preload=False, require_gpu=True, scratch=Path("/"),
+        spot=True, metadata="http://127.0.0.1:1", agent="http://169.254.170.2/api/x",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,7 @@ def test_the_settings_have_defaults_and_one_variable_each() -> None:
         ("TASKGATE_PRELOAD", "yes"),
         ("TASKGATE_REQUIRE_GPU", "true"),
         ("TASKGATE_SCRATCH", "/no/such/folder"),
+        ("TASKGATE_SPOT", "2"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_bound(name: str, value: str) -> None:
@@ -107,6 +113,13 @@ def test_an_input_that_does_not_fit_is_permanent_and_names_its_field(tmp_path: P
         ErrorClass.PERMANENT,
     )
     assert failure.message.startswith("seed: ")
+
+
+def test_a_lost_input_is_permanent_with_a_code_of_its_own(tmp_path: Path) -> None:
+    lost = replace(held("text_to_image", {}), input=None)
+    failure = order_for(lost, CATALOG, 1, tmp_path)
+    assert isinstance(failure, Failure)
+    assert (failure.code, failure.error_class) == (ErrorCode.INPUT_LOST, ErrorClass.PERMANENT)
 
 
 def test_a_type_that_this_worker_does_not_know_is_left_to_a_newer_one(tmp_path: Path) -> None:
@@ -168,6 +181,15 @@ def test_only_the_folders_of_dead_workers_are_cleared(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("taskgate-worker-*"))) == 2
     living.close()
     again.close()
+
+
+def test_workers_that_start_at_once_in_one_folder_do_not_clear_each_other(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as starting:
+        made = list(starting.map(lambda _: Scratch(tmp_path), range(100)))
+    for scratch in made:
+        scratch.folder("attempt")
+        scratch.close()
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_variable_of_the_worker_is_documented() -> None:
