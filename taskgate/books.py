@@ -42,6 +42,8 @@ class Unreadable:
 
 
 Row = Record | Book | Unreadable
+Tasks = Mapping[str, Task | None]
+"""Tasks by id. One that is on record but cannot be read is None; one that is not is absent."""
 
 
 class Audit(Protocol):
@@ -59,7 +61,7 @@ class Audit(Protocol):
 
     def snapshot(
         self, owner: Owner, shard: int, ids: Sequence[str]
-    ) -> tuple[Book, Mapping[str, Task]]:
+    ) -> tuple[Book, Tasks]:
         """A book and up to `SNAPSHOT_MOST` tasks, all as of one moment."""
         ...
 

@@ -17,7 +17,7 @@ from taskgate.aws.clients import available, code_of
 from taskgate.aws.codec import decode, encode, task_key
 from taskgate.aws.expressions import Names, ledger_key
 from taskgate.aws.values import Item, int_of, n, s
-from taskgate.books import Book, Record, Row, Unreadable
+from taskgate.books import Book, Record, Row, Tasks, Unreadable
 from taskgate.errors import Unavailable
 from taskgate.ports import Ledger, Page
 from taskgate.shards import shard_of
@@ -31,6 +31,7 @@ TRIES: Final = 5
 COUNTS: Final = (
     "submitted", "succeeded", "failed", "timed_out", "canceled", "wait_ms", "run_ms"
 )  # fmt: skip
+UNREADABLE: Final = (KeyError, ValueError, TypeError, IndexError)
 INDEXED: Final = ("clock_shard", "problem_day")
 
 
@@ -81,12 +82,10 @@ class DynamoAudit:
     def shard_of(self, task_id: str) -> int:
         return shard_of(task_id, self._ledger_shards)
 
-    def snapshot(
-        self, owner: Owner, shard: int, ids: Sequence[str]
-    ) -> tuple[Book, Mapping[str, Task]]:
+    def snapshot(self, owner: Owner, shard: int, ids: Sequence[str]) -> tuple[Book, Tasks]:
         items = self._as_of_one_moment([ledger_key(owner, shard), *map(task_key, ids)])
         book = Book(owner, shard, _ledger(items[0]))
-        return book, {t.id: t for t in (decode(i) for i in items[1:] if i)}
+        return book, {i: _readable(item) for i, item in zip(ids, items[1:], strict=True) if item}
 
     def mend_book(self, book: Book, ledger: Ledger) -> bool:
         names = Names()
@@ -117,7 +116,7 @@ class DynamoAudit:
                 owner = Owner.parse(key.removeprefix("LEDGER#"))
                 return Book(owner, int(item["sk"]["S"]), _ledger(item))
             return self._record(item)
-        except (KeyError, ValueError, TypeError) as error:
+        except UNREADABLE as error:
             return Unreadable(key, f"{type(error).__name__}: {error}"[:200])
 
     def _record(self, item: Item) -> Record:
@@ -143,6 +142,13 @@ class DynamoAudit:
     def _slow_down(self, units: float) -> None:
         if self._pace:
             self._sleep(units / self._pace)
+
+
+def _readable(item: Item) -> Task | None:
+    try:
+        return decode(item)
+    except UNREADABLE:
+        return None
 
 
 def _ledger(item: Item) -> Ledger:

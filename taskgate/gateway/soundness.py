@@ -5,11 +5,11 @@ A `Flaw` names what does not hold, with both values side by side.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from taskgate.books import Book, Record
+from taskgate.books import Book, Record, Tasks
 from taskgate.lifecycle import clock
 from taskgate.lifecycle.states import ENDED, RULES, State, Verb
 from taskgate.ports import Ledger
@@ -68,13 +68,17 @@ def missing_entry(task: Task) -> Verb | None:
     return (direct or leading)[0]
 
 
-def suspects_of(book: Book, ids: Collection[str], tasks: Mapping[str, Task]) -> set[str]:
-    """Of these ids, those whose place in the book does not fit their task."""
-    return {i for i in ids if (i in book.ledger.active) != _lives(book, tasks.get(i))}
+def suspects_of(book: Book, ids: Collection[str], tasks: Tasks) -> set[str]:
+    """Of these ids, those whose place in the book does not fit their task.
+
+    A task that cannot be read is none of them: it must not lose its place for that.
+    """
+    readable = (i for i in ids if i not in tasks or tasks[i] is not None)
+    return {i for i in readable if (i in book.ledger.active) != _lives(book, tasks.get(i))}
 
 
 def flaws_of_book(
-    book: Book, suspects: set[str], tasks: Mapping[str, Task], *, whole: bool = True
+    book: Book, suspects: set[str], tasks: Tasks, *, whole: bool = True
 ) -> Iterator[Flaw]:
     """What does not hold of a book: of these suspects and, if these are all, of its sum."""
     for task_id in sorted(suspects):
@@ -91,9 +95,7 @@ def flaws_of_book(
         yield Flaw(Kind.UNBALANCED, f"submitted {books.submitted}", sums, amount=abs(over))
 
 
-def mended(
-    book: Book, suspects: set[str], tasks: Mapping[str, Task], *, whole: bool = True
-) -> Ledger:
+def mended(book: Book, suspects: set[str], tasks: Tasks, *, whole: bool = True) -> Ledger:
     """The book as it must be: each suspect where its task says, then the sum made to fit.
 
     An end that was never counted is counted, and a count of an end that was undone is taken back.
@@ -103,7 +105,7 @@ def mended(
     return replace(books, submitted=books.submitted - _over(books)) if whole else books
 
 
-def _settled(books: Ledger, suspects: set[str], tasks: Mapping[str, Task]) -> Ledger:
+def _settled(books: Ledger, suspects: set[str], tasks: Tasks) -> Ledger:
     books = replace(books, active=books.active ^ suspects)
     for task_id in sorted(suspects):
         task, over = tasks.get(task_id), _over(books)

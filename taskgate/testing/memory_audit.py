@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from taskgate.books import Book, Record, Row
+from taskgate.books import Book, Record, Row, Tasks
 from taskgate.ports import Ledger, Page
 from taskgate.shards import shard_of
-from taskgate.task import Owner, Task
+from taskgate.task import Owner
 from taskgate.testing.memory import MemoryStore
 
 PAGE = 50
@@ -36,11 +36,9 @@ class MemoryAudit:
         del task_id
         return 0
 
-    def snapshot(
-        self, owner: Owner, shard: int, ids: Sequence[str]
-    ) -> tuple[Book, Mapping[str, Task]]:
+    def snapshot(self, owner: Owner, shard: int, ids: Sequence[str]) -> tuple[Book, Tasks]:
         with self._store.lock:
-            tasks = {i: self._store.tasks[i] for i in ids if i in self._store.tasks}
+            tasks: Tasks = {i: self._store.tasks[i] for i in ids if i in self._store.tasks}
             return Book(owner, shard, self._store.ledger(owner)), tasks
 
     def mend_book(self, book: Book, ledger: Ledger) -> bool:
