@@ -10,16 +10,14 @@ from taskgate.lifecycle.states import State
 
 MOST: Final = 2000
 FINAL_SECONDS: Final = 300
-REOPENABLE_SECONDS: Final = 10
-"""A person may reopen these: another instance would not hear of it, so they are kept briefly."""
 _REOPENABLE: Final = frozenset({State.FAILED, State.TIMED_OUT})
+"""A person may give these another life: whoever then waits must not be told of the old one."""
 
 
 def keep_seconds(view: View) -> int:
-    """How long a view of this task stays true; 0 while the task lives."""
-    if not view.task.state.ended:
-        return 0
-    return REOPENABLE_SECONDS if view.task.state in _REOPENABLE else FINAL_SECONDS
+    """How long a view of this task stays true; 0 while it may change."""
+    state = view.task.state
+    return FINAL_SECONDS if state.ended and state not in _REOPENABLE else 0
 
 
 class EndedViews:

@@ -50,8 +50,10 @@ def _remembered(desk: Desk, asked: Asked, now: int) -> View | None:
 
 
 def _pace(view: View, now: int) -> dict[str, str]:
+    if seconds := keep_seconds(view):
+        return {"Cache-Control": f"private, max-age={seconds}"}
     if view.task.state.ended:
-        return {"Cache-Control": f"private, max-age={keep_seconds(view)}"}
+        return {"Cache-Control": "private, no-cache"}
     return {
         "Cache-Control": "private, no-cache",
         "Retry-After": str(reading.poll_after(view.task, now)),

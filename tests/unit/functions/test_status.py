@@ -68,14 +68,20 @@ def test_an_ended_task_is_answered_from_memory(tmp_path: Path) -> None:
     assert again.headers["Cache-Control"] == f"private, max-age={remembered.FINAL_SECONDS}"
 
 
-def test_a_task_that_may_be_reopened_is_remembered_briefly() -> None:
+def test_a_task_that_may_be_run_again_is_never_answered_from_memory() -> None:
     api, calls = _counted()
     task_id = api.submitted()
     api.fail(api.claim())
-    api.get(f"/v1/tasks/{task_id}/status")
+    path = f"/v1/tasks/{task_id}/status"
+    answer = api.get(path)
+    assert (answer.json["state"], answer.headers["Cache-Control"]) == (
+        "failed",
+        "private, no-cache",
+    )
+    assert "Retry-After" not in answer.headers
+    api.post(f"/v1/tasks/{task_id}/retry")
     calls.clear()
-    api.world.clock.advance(remembered.REOPENABLE_SECONDS + 1)
-    api.get(f"/v1/tasks/{task_id}/status")
+    assert api.get(path).json["state"] == "queued"
     assert calls == ["tasks.get_with_pulse"]
 
 

@@ -1,0 +1,213 @@
+"""What people do to tasks, against the deployed local stack and real workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from taskgate.apikeys import issue
+from taskgate.aws.keys import DynamoKeys
+from taskgate.client import Refused, Task, Taskgate, TaskHandle
+from taskgate.local import LocalStack
+from taskgate.local.process import Child
+from taskgate.principal import SCOPES
+from taskgate.settings import stage
+from taskgate.task import Owner
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("verbs")]
+
+QUICK = {"prompt": "x", "steps": 1, "width": 64, "height": 64}
+SLOW = {**QUICK, "steps": 20, "step_ms": 400}
+TIMING = stage("local").timing
+
+
+def until(true: Callable[[], Any], seconds: float) -> Any:
+    give_up = time.monotonic() + seconds
+    while time.monotonic() < give_up:
+        if found := true():
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"not within {seconds} s")
+
+
+def verbs(task: Task) -> list[str]:
+    return [entry.verb for entry in task.history]
+
+
+@pytest.fixture(scope="module")
+def client(stack: LocalStack) -> Iterator[Taskgate]:
+    keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
+    key = issue(keys, Owner("people", "olga"), SCOPES, max_pending=500)
+    with Taskgate(stack.api_url, key) as made:
+        yield made
+
+
+@contextmanager
+def working(stack: LocalStack, count: int = 1) -> Iterator[list[Child]]:
+    """Workers of the GPU pool, for as long as the test needs them."""
+    workers = [stack.start_worker("gpu") for _ in range(count)]
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def kill_the_holder(handle: TaskHandle, workers: list[Child]) -> None:
+    """`kill -9` of the worker that computes the task, by the process id in its name."""
+    holder = until(lambda: handle.explain().worker, 30)
+    pid = int(holder.split("-")[-2])
+    assert pid in {worker.pid for worker in workers}
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_task_for_later_starts_when_its_time_has_come(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    handle = client.submit("text_to_image", QUICK, delay=5)
+    assert handle.submitted.state == "scheduled"
+    assert handle.submitted.run_at is not None
+    stack.sweep()
+    assert handle.status().state == "scheduled"
+    with working(stack):
+        time.sleep(max(0.0, (handle.submitted.run_at - datetime.now(UTC)).total_seconds()))
+        stack.sweep()
+        assert handle.wait(timeout=30).succeeded
+    task = handle.get()
+    assert verbs(task) == ["submit", "enqueue", "claim", "succeed"]
+    assert task.started_at is not None
+    assert task.started_at >= handle.submitted.run_at
+
+
+def test_a_scheduled_task_is_moved_and_canceled_before_it_starts(client: Taskgate) -> None:
+    handle = client.submit("text_to_image", QUICK, run_at=datetime.now(UTC) + timedelta(days=1))
+    moved = handle.reschedule(delay=timedelta(days=2), reason="not before the weekend")
+    assert moved.state == "scheduled"
+    assert "in about 48 h" in handle.explain().why
+    assert handle.cancel().state == "canceled"
+
+
+def test_of_two_workers_one_is_killed_in_mid_task_and_the_other_finishes_it(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    with working(stack, 2) as workers:
+        handle = client.submit("text_to_image", SLOW)
+        kill_the_holder(handle, workers)
+        assert handle.wait(timeout=TIMING.detected_within + 60).succeeded
+    task = handle.get()
+    assert task.attempt == 2
+    assert {"take_over", "stall"} & set(verbs(task))
+    assert task.raw["budgets"]["crashes"]["spent"] == 1
+
+
+def test_a_task_whose_only_worker_died_is_stalled_explains_itself_and_is_recovered(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    with working(stack) as workers:
+        handle = client.submit("text_to_image", SLOW)
+        kill_the_holder(handle, workers)
+        with pytest.raises(Refused) as early:
+            handle.recover()
+        assert early.value.code == "verb_not_allowed"
+        until(lambda: swept(stack) and handle.status().state == "stalled", TIMING.lease + 20)
+    told = handle.explain()
+    assert set(told.actions) >= {"recover", "fail", "extend"}
+    assert "no beat for a whole lease" in told.why
+    assert handle.recover("its host is gone").state == "queued"
+    with working(stack):
+        assert handle.wait(timeout=60).succeeded
+    history = handle.get().history
+    assert [e.verb for e in history if e.verb in {"stall", "rescue"}] == ["stall", "rescue"]
+    assert next(e for e in history if e.verb == "rescue").actor == "user:olga"
+
+
+def test_a_paused_task_is_claimed_by_nobody_until_it_is_resumed(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    handle = client.submit("text_to_image", QUICK)
+    assert handle.pause("model update").state == "paused"
+    with working(stack):
+        time.sleep(3)
+        assert handle.status().state == "paused"
+        assert handle.resume().state == "queued"
+        assert handle.wait(timeout=30).succeeded
+
+
+def test_a_run_is_extended_and_a_timed_out_task_gets_another_life(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    handle = client.submit("text_to_image", SLOW, timeouts={"run_seconds": 2})
+    with working(stack):
+        until(lambda: handle.status().state == "processing", 30)
+        assert handle.extend(2).raw["limits"]["run_timeout"] == 4
+        ended = handle.wait(timeout=90)
+        assert ended.state == "timed_out"
+        again = handle.retry("with more patience")
+        assert (again.state, again.raw["generation"]) == ("queued", 1)
+        until(lambda: handle.status().state == "processing", 30)
+        handle.extend(600)
+        assert handle.wait(timeout=60).succeeded
+
+
+def test_a_long_poll_answers_when_the_task_ends_and_holds_nobody_else_up(
+    client: Taskgate,
+) -> None:
+    handle = client.submit("text_to_image", QUICK)
+    ended: list[tuple[float, Task]] = []
+    started = time.monotonic()
+
+    def waits() -> None:
+        task = handle.wait(timeout=60)
+        ended.append((time.monotonic() - started, task))
+
+    waiting = threading.Thread(target=waits)
+    waiting.start()
+    time.sleep(4)
+    assert not ended
+    asked = time.monotonic()
+    handle.cancel()
+    assert time.monotonic() - asked < 10, "a second function starts beside the waiting one"
+    waiting.join(20)
+    assert ended[0][0] < 18, "the hold is 20 s"
+    assert ended[0][1].state == "canceled"
+
+
+def test_lists_by_filter_hold_on_the_real_table_and_page_to_the_end(client: Taskgate) -> None:
+    ids = []
+    for n in range(5):
+        labels = {"suite": "lists", "odd": str(n % 2)}
+        handle = client.submit("text_to_image", QUICK, metadata=labels, delay=3600)
+        ids.append(handle.id)
+        time.sleep(0.01)
+    newest = ids[::-1]
+    ours = {"suite": "lists"}
+    assert [t.id for t in client.list(1, metadata=ours)] == newest
+    assert [t.id for t in client.list(2, metadata={**ours, "odd": "1"})] == [ids[3], ids[1]]
+    third = client.get(ids[2]).created_at
+    assert [t.id for t in client.list(2, metadata=ours, since=third)] == newest[:3]
+    assert [t.id for t in client.list(2, metadata=ours, until=third)] == newest[3:]
+    assert list(client.list(metadata=ours, state=["failed", "queued"])) == []
+    for task_id in ids:
+        client.cancel(task_id)
+    assert len(list(client.list(metadata=ours, state="canceled"))) == 5
+
+
+def test_the_lanes_are_counted_for_an_operator(client: Taskgate) -> None:
+    handle = client.submit("text_to_image", QUICK, priority="low")
+    waiting = {queue.lane: queue.waiting for queue in client.queues()}
+    assert waiting["gpu-low"] >= 1
+    assert (handle.explain().waiting or 0) >= 1
+    handle.cancel()
+
+
+def swept(stack: LocalStack) -> bool:
+    stack.sweep()
+    return True
