@@ -170,6 +170,9 @@ class Heart:
             return self._gateway.extend(self._held, seconds)
 
     def _keep(self, held: Held) -> None:
+        if held.task.attempt != self._held.task.attempt:
+            self._lose()
+            return
         with self._changed:
             if held.task.version >= self._held.task.version:
                 self._held = held

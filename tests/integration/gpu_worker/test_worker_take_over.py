@@ -29,3 +29,13 @@ def test_a_task_three_times_longer_than_the_lease_starts_exactly_once_in_20_of_2
     )
     assert len(once) == RUNS
     assert len(world.events.named("claimed")) == RUNS
+
+
+def test_tasks_that_wait_behind_longer_ones_than_the_lease_start_once_each(tmp_path: Path) -> None:
+    world = WorkerWorld(tmp_path, **TIMES)
+    tasks = [world.submit("echo", seconds=1.2 * LEASE) for _ in range(3)]
+    world.start(watch=0.05)
+    assert [world.wait_ended(t).attempt for t in tasks] == [1, 1, 1]
+    world.close()
+    assert len(world.events.named("claimed")) == 3
+    assert world.memory.lanes.total() == 0

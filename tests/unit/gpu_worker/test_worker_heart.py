@@ -213,6 +213,17 @@ def test_an_extension_that_fails_is_answered_all_the_same(error: Exception) -> N
     one.stop()
 
 
+def test_a_copy_of_another_attempt_means_that_the_task_is_lost() -> None:
+    class Newer(Gateway):
+        def refresh(self, held: Held) -> Held:
+            return held.at(replace(held.task, attempt=held.task.attempt + 1))
+
+    one = heart(Newer(), 30)
+    one.refresh()
+    assert (one.lost, one.held) == (True, HELD)
+    one.stop()
+
+
 def test_an_extension_of_a_suspect_is_tried_again_with_a_new_copy() -> None:
     gateway = Gateway(errors=[Refused(None)])
     one = heart(gateway, 30)
