@@ -85,6 +85,8 @@ def _operation(route: Route, operation: Operation) -> dict[str, Any]:
             **_refused(refusals(route)),
         },
     }
+    if operation.scope:
+        made["x-scope"] = operation.scope
     if operation.body:
         content = {"application/json": {"schema": shapes.ref(operation.body)}}
         made["requestBody"] = {"required": operation.body_required, "content": content}

@@ -42,6 +42,8 @@ class Operation:
     name: str
     summary: str
     answers: Mapping[int, Answered]
+    scope: str | None = None
+    """What the key must be good for; None when any key will do, or none is needed."""
     about: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: str | None = None

@@ -26,6 +26,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     **STEERING,
     ("POST", "/v1/tasks"): Operation(
         name="submitTask",
+        scope="tasks:write",
         summary="Submit a task",
         about="Once this answers, the task is on record and will end. With an `Idempotency-Key`"
         " the same request may be sent again for 24 hours and makes no second task.",
@@ -70,6 +71,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/tasks"): Operation(
         name="listTasks",
+        scope="tasks:read",
         summary="List your tasks, newest first",
         about="A page ends at `limit` tasks, or earlier when it would grow too large to answer, or"
         " when a filter has looked at many: it may be short or empty. `next_cursor` is null on the"
@@ -104,6 +106,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/tasks/{task_id}"): Operation(
         name="getTask",
+        scope="tasks:read",
         summary="The whole task, with its history",
         parameters=(TASK_ID,),
         answers={200: Answered("The task.", "Task")},
@@ -111,6 +114,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/tasks/{task_id}/status"): Operation(
         name="getStatus",
+        scope="tasks:read",
         summary="The light status, for polling",
         about="While the task lives, ask again after `Retry-After` seconds. Send the `ETag` back"
         " in `If-None-Match` and an unchanged status costs no body.",
@@ -133,6 +137,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/tasks/{task_id}/result"): Operation(
         name="getResult",
+        scope="tasks:read",
         summary="The result: a redirect to a file, or all of it as links",
         about="A result without files answers with its output, as with `inline=true`.",
         parameters=(
@@ -153,6 +158,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/tasks/{task_id}/explain"): Operation(
         name="explainTask",
+        scope="tasks:read",
         summary="Why it is in this state, what it waits for, when the gateway looks next",
         about="In plain sentences and as fields. Spans and counts are honest estimates: the"
         " gateway looks each minute, and a lane's count is the queue's own guess. An operator may"
@@ -169,6 +175,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/stats"): Operation(
         name="getStats",
+        scope="tasks:read",
         summary="Your books",
         about="At any moment `submitted` is the sum of `active` and the four ended counts.",
         answers={200: Answered("The ledger.", "Stats")},
@@ -176,6 +183,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/queues"): Operation(
         name="listQueues",
+        scope="admin",
         summary="About how many wait in each lane (operators)",
         answers={200: Answered("The lanes.", "Queues")},
         refuses=READS,

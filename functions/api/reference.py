@@ -41,7 +41,7 @@ def _page(made: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "## Routes"
     yield ""
-    yield "| route | what it does | key | answers | refuses with |"
+    yield "| route | what it does | scope | answers | refuses with |"
     yield "|---|---|---|---|---|"
     for path, methods in made["paths"].items():
         for method, operation in methods.items():
@@ -53,8 +53,9 @@ def _page(made: Mapping[str, Any]) -> Iterator[str]:
 def _row(route: str, operation: Mapping[str, Any]) -> str:
     good = [status for status in operation["responses"] if status < "400"]
     bad = [status for status in operation["responses"] if status >= "400"]
-    key = "yes" if operation["security"] else "no"
-    cells = (f"`{route}`", operation["summary"], key, " ".join(good), " ".join(bad) or "–")
+    any_key = "any key" if operation["security"] else "public"
+    scope = f"`{operation['x-scope']}`" if "x-scope" in operation else any_key
+    cells = (f"`{route}`", operation["summary"], scope, " ".join(good), " ".join(bad) or "–")
     return "| " + " | ".join(cells) + " |"
 
 

@@ -21,12 +21,19 @@ REFUSES: Final[Problems] = (
 
 
 def _verb(
-    name: str, summary: str, about: str, *, body: str = "Reason", repeats: bool = True
+    name: str,
+    summary: str,
+    about: str,
+    *,
+    body: str = "Reason",
+    repeats: bool = True,
+    scope: str = "tasks:write",
 ) -> Operation:
     """A verb that answers with the task as it then is."""
     needs_body = body != "Reason"
     return Operation(
         name=name,
+        scope=scope,
         summary=summary,
         about=about + (REPEATS if repeats else ""),
         parameters=(TASK_ID,),
@@ -40,6 +47,7 @@ def _verb(
 STEERING: Final[Mapping[tuple[str, str], Operation]] = {
     ("POST", "/v1/tasks/{task_id}/cancel"): Operation(
         name="cancelTask",
+        scope="tasks:write",
         summary="Cancel a task",
         about="Safe to repeat: a task that has ended is answered as it is.",
         parameters=(TASK_ID,),
@@ -81,11 +89,13 @@ STEERING: Final[Mapping[tuple[str, str], Operation]] = {
         "pauseTask",
         "Hold a waiting task back (operators)",
         "While it is `created` or `queued`. Its deadline goes on.",
+        scope="admin",
     ),
     ("POST", "/v1/tasks/{task_id}/resume"): _verb(
         "resumeTask",
         "Let a paused task go on (operators)",
         "It goes back into its lane.",
+        scope="admin",
     ),
     ("POST", "/v1/tasks/{task_id}/retry"): _verb(
         "retryTask",

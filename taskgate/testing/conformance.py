@@ -355,6 +355,12 @@ class StoreConformance:
                 break
         assert seen == [t.id for t in reversed(made)]
 
+    def test_a_list_may_start_at_an_id_that_is_on_no_record(self, world: World) -> None:
+        made = [world.new() for _ in range(3)]
+        between = made[1].id + "0"  # behind the second one, before the third
+        page = world.ports.tasks.list_by_owner(world.owner, 10, between)
+        assert [t.id for t in page.rows] == [made[1].id, made[0].id]
+
     def test_a_beat_never_lets_progress_fall(self, world: World) -> None:
         held = world.claim(world.new(State.QUEUED))
         now = world.ports.now()
