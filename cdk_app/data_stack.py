@@ -8,9 +8,11 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from cdk_app.ephemeral_table import EphemeralTable
+from cdk_app.errands import Errands
 from cdk_app.lanes import Lanes
 from cdk_app.results_bucket import ResultsBucket
 from cdk_app.tasks_table import TasksTable
+from cdk_app.webhook_master import WebhookMaster
 from taskgate.catalog import CATALOG
 from taskgate.settings import Environment, Stage
 
@@ -38,6 +40,8 @@ class DataStack(cdk.Stack):
         self.ephemeral = EphemeralTable(self, "Ephemeral", stage=stage)
         self.results = ResultsBucket(self, "Results", stage=stage)
         self.lanes = Lanes(self, "Lanes", stage=stage, lanes=CATALOG.lanes())
+        self.errands = Errands(self, "Errands", stage=stage)
+        self.webhook_master = WebhookMaster(self, "WebhookMaster", stage=stage)
         self.environment_contract = self._environment(stage)
         cdk.CfnOutput(
             self,
@@ -59,4 +63,7 @@ class DataStack(cdk.Stack):
             send_check=stage.timing.send_check,
             stall_grace=stage.timing.stall_grace,
             cancel_grace=stage.timing.cancel_grace,
+            errands=self.errands.queue.queue_url,
+            webhook_master=self.webhook_master.name,
+            webhook_versions=stage.webhook_versions,
         )

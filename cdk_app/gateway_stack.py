@@ -11,6 +11,7 @@ from cdk_app.data_stack import DataStack
 from cdk_app.dead_letters import DeadLetters
 from cdk_app.function import FunctionCode
 from cdk_app.http_api import HttpApi
+from cdk_app.outbox_callback import OutboxCallback
 from cdk_app.reconcile import Reconcile
 from cdk_app.stale_sweep import StaleSweep
 from taskgate.settings import Stage
@@ -40,6 +41,7 @@ class GatewayStack(cdk.Stack):
         self.authorizer = Authorizer(self, "Authorizer", stage=stage, code=code, data=data)
         self.stale_sweep = StaleSweep(self, "StaleSweep", stage=stage, code=code, data=data)
         self.dead_letters = DeadLetters(self, "DeadLetters", stage=stage, code=code, data=data)
+        self.outbox = OutboxCallback(self, "Outbox", stage=stage, code=code, data=data)
         self.reconcile = Reconcile(self, "Reconcile", stage=stage, code=code, data=data)
         self.http_api = HttpApi(
             self,

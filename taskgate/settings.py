@@ -72,6 +72,8 @@ class Stage:
     requests_per_second: int = 1000
     requests_burst: int = 2000
     """The HTTP API answers 429 above these; they guard the account, not one caller's share."""
+    webhook_versions: tuple[int, ...] = (1,)
+    """Versions of the callback secrets that sign, the newest first. To rotate: (2, 1), then (2,)."""
     emulator: bool = False
 
     def __post_init__(self) -> None:
@@ -124,6 +126,12 @@ class Environment:
     send_check: int
     stall_grace: int
     cancel_grace: int
+    errands: str = "unset"
+    """URL of the queue of tasks that owe something."""
+    webhook_master: str = "unset"
+    """Id of the secret that every tenant's callback secret is derived from."""
+    webhook_versions: tuple[int, ...] = (1,)
+    """Versions that sign, the newest first: two while receivers move to a new secret."""
 
     def as_variables(self) -> dict[str, str]:
         """The environment variables to set: the stack's half of the contract."""
@@ -144,6 +152,9 @@ class Environment:
             send_check=_whole(environ, "send_check"),
             stall_grace=_whole(environ, "stall_grace"),
             cancel_grace=_whole(environ, "cancel_grace"),
+            errands=_text(environ, "errands"),
+            webhook_master=_text(environ, "webhook_master"),
+            webhook_versions=_wholes(environ, "webhook_versions"),
         )
 
 
@@ -151,8 +162,10 @@ def _variable(name: str) -> str:
     return f"TASKGATE_{name.upper()}"
 
 
-def _write(value: str | int | Mapping[str, str]) -> str:
-    return json.dumps(dict(value), sort_keys=True) if isinstance(value, Mapping) else str(value)
+def _write(value: str | int | tuple[int, ...] | Mapping[str, str]) -> str:
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), sort_keys=True)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _text(environ: Mapping[str, str], name: str) -> str:
@@ -167,6 +180,14 @@ def _whole(environ: Mapping[str, str], name: str) -> int:
     if not (value.isascii() and value.isdigit() and int(value) > 0):
         raise BadSetting(_variable(name), value, "a whole number above 0")
     return int(value)
+
+
+def _wholes(environ: Mapping[str, str], name: str) -> tuple[int, ...]:
+    value = _text(environ, name)
+    parts = value.split(",")
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        raise BadSetting(_variable(name), value, "whole numbers above 0, with commas between")
+    return tuple(map(int, parts))
 
 
 def _mapping(environ: Mapping[str, str], name: str) -> Mapping[str, str]:

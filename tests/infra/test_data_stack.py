@@ -19,7 +19,7 @@ def table(template, name):
 
 
 def queues(template):
-    """Queues by name, and which one holds the dead letters of which."""
+    """The lanes' queues by name, and which one holds the dead letters of which."""
     by_id = {k: r["Properties"] for k, r in template.of_type(QUEUE).items()}
     return {
         properties["QueueName"]: (
@@ -27,7 +27,7 @@ def queues(template):
             by_id[properties["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]],
         )
         for properties in by_id.values()
-        if "RedrivePolicy" in properties
+        if "RedrivePolicy" in properties and not properties["QueueName"].endswith("-errands")
     }
 
 

@@ -1,0 +1,117 @@
+"""Cold start of the outbox, and its three ways to be woken.
+
+The table's stream says at once that a task owes something: it is only passed on as an errand, so
+that no receiver can hold up a shard. An errand is one look at one task. The schedule is the
+backstop: it sends an errand for every owed clock that is due.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from functions.batches import Record, handled
+from functions.logs import json_logger
+from functions.outbox_callback.sender import Sender
+from functions.rooms import open_room
+from taskgate.aws import clients
+from taskgate.aws.codec import id_of
+from taskgate.aws.errands import SqsErrands, read
+from taskgate.aws.master import tenant_secrets
+from taskgate.aws.ports import now
+from taskgate.aws.receivers import DynamoReceivers
+from taskgate.catalog import CATALOG
+from taskgate.errors import Unavailable
+from taskgate.events import event as tell
+from taskgate.gateway.delivering import Attempt
+from taskgate.gateway.settling import Outbox
+from taskgate.settings import Environment
+
+SPARED_MS: Final = 5000
+RETRY: Final = frozenset({"unavailable"})
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """One batch of the stream, one errand, or one tick of the schedule."""
+    return run(_outbox(), event, context.get_remaining_time_in_millis())
+
+
+def run(outbox: Outbox, event: Mapping[str, Any], time_left_ms: int) -> dict[str, Any]:
+    """Answer the event by what it is."""
+    records = event.get("Records")
+    if not records:
+        return _backstop(outbox, time_left_ms)
+    if "dynamodb" in records[0]:
+        return pass_on(outbox, records)
+    return handled(event, lambda record: settle(outbox, record))
+
+
+def pass_on(outbox: Outbox, records: list[Record]) -> dict[str, Any]:
+    """An errand for every task that has just come to owe something.
+
+    A record that cannot be passed on is named, and Lambda comes again from there; what has been
+    passed on twice is settled once.
+    """
+    for record in records:
+        try:
+            if newly_owed(record):
+                outbox.errands.send(id_of(record["dynamodb"]["NewImage"]), 0)
+        except Unavailable:
+            return {"batchItemFailures": [{"itemIdentifier": _sequence(record)}]}
+    return {"batchItemFailures": []}
+
+
+def newly_owed(record: Record) -> bool:
+    """Whether the change made the task owe: later looks have errands of their own."""
+    change = record["dynamodb"]
+    return _owed(change.get("NewImage")) and not _owed(change.get("OldImage"))
+
+
+def settle(outbox: Outbox, record: Record) -> None:
+    """One look at one task, as often as there is something to settle at once."""
+    task_id = read(str(record["body"]))
+    tell("errand", task=task_id, did=outbox.settle(task_id))
+
+
+def _backstop(outbox: Outbox, time_left_ms: int) -> dict[str, Any]:
+    shards = range(outbox.environment.clock_shards)
+    sent = outbox.errands_due(shards, outbox.ports.now() + time_left_ms - SPARED_MS)
+    tell("outbox_swept", errands=sent)
+    return {"errands": sent}
+
+
+def _owed(image: Mapping[str, Any] | None) -> bool:
+    return str((image or {}).get("clock_shard", {}).get("S", "")).startswith("owed#")
+
+
+def _sequence(record: Record) -> str:
+    return str(record["dynamodb"]["SequenceNumber"])
+
+
+@functools.cache
+def _outbox() -> Outbox:
+    room = open_room(os.environ)
+    json_logger("outbox-callback")
+    environment = room.environment
+    return Outbox(
+        ports=room.ports,
+        catalog=CATALOG,
+        environment=environment,
+        courier=_courier(environment),
+        receivers=DynamoReceivers(clients.dynamodb(), table=environment.ephemeral_table, now=now),
+        errands=SqsErrands(clients.sqs(), environment.errands),
+        secrets=functools.partial(
+            tenant_secrets, environment.webhook_master, environment.webhook_versions
+        ),
+    )
+
+
+def _courier(environment: Environment) -> Any:
+    sender = Sender(allow_local=environment.stage == "local")
+
+    def deliver(url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        return sender.send(url, body, headers)
+
+    return deliver

@@ -1,0 +1,101 @@
+"""The outbox is woken in three ways, and none of them loses or repeats what it is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from functions.outbox_callback.handler import newly_owed, run
+from taskgate.errors import Unavailable
+from taskgate.lifecycle.states import State
+from taskgate.task import Task
+from tests.unit.gateway.test_settling import DOWN, OK, Post, callback
+
+
+def image(task: Task, shard: str | None) -> dict[str, Any]:
+    item: dict[str, Any] = {"pk": {"S": f"TASK#{task.id}"}, "sk": {"S": "TASK"}}
+    return item | ({"clock_shard": {"S": shard}} if shard else {})
+
+
+def change(task: Task, old: str | None, new: str | None, number: int = 1) -> dict[str, Any]:
+    return {
+        "eventSource": "aws:dynamodb",
+        "dynamodb": {
+            "SequenceNumber": str(number),
+            "OldImage": image(task, old),
+            "NewImage": image(task, new),
+        },
+    }
+
+
+def errand(task_id: str, message_id: str = "m1") -> dict[str, Any]:
+    body = json.dumps({"task": task_id})
+    return {"eventSource": "aws:sqs", "messageId": message_id, "body": body}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "owed"),
+    [
+        ("live#03", "owed#03", True),
+        (None, "owed#03", True),
+        ("owed#03", "owed#03", False),
+        ("owed#03", None, False),
+        ("live#03", "live#03", False),
+        ("live#03", None, False),
+    ],
+)
+def test_only_a_task_that_has_just_come_to_owe_is_passed_on(
+    tmp_path: Any, old: str | None, new: str | None, owed: bool
+) -> None:
+    task = Post().succeeded(tmp_path)
+    assert newly_owed(change(task, old, new)) is owed
+
+
+def test_a_change_of_the_stream_becomes_an_errand_and_no_request(tmp_path: Any) -> None:
+    post = Post(OK)
+    task = post.succeeded(tmp_path, callback=callback())
+    records = [change(task, "live#03", "owed#03")]
+    assert run(post.outbox, {"Records": records}, 30_000) == {"batchItemFailures": []}
+    assert [task_id for _, task_id in post.errands.due] == [task.id]
+    assert post.letters.sent == []
+
+
+def test_a_change_that_cannot_be_passed_on_is_named_and_those_after_it_come_again(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = Post()
+    task = post.succeeded(tmp_path, callback=callback())
+
+    def busy(task_id: str, delay: int) -> None:
+        raise Unavailable
+
+    monkeypatch.setattr(post.errands, "send", busy)
+    records = [change(task, None, None, 1), change(task, "live#1", "owed#1", 2)]
+    answer = run(post.outbox, {"Records": records}, 30_000)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+
+
+def test_an_errand_is_one_look_at_one_task(tmp_path: Any) -> None:
+    post = Post(OK)
+    task = post.succeeded(tmp_path, callback=callback())
+    for _ in range(2):
+        assert run(post.outbox, {"Records": [errand(task.id)]}, 30_000) == {"batchItemFailures": []}
+    assert len(post.letters.sent) == 1
+
+
+def test_an_errand_that_is_not_ours_is_named_and_harms_nothing(tmp_path: Any) -> None:
+    post = Post(OK)
+    strange = {"eventSource": "aws:sqs", "messageId": "m9", "body": "[]"}
+    assert run(post.outbox, {"Records": [strange]}, 30_000) == {
+        "batchItemFailures": [{"itemIdentifier": "m9"}]
+    }
+
+
+def test_the_tick_sends_an_errand_for_every_debt_that_is_due(tmp_path: Any) -> None:
+    post = Post(DOWN)
+    tasks = [post.succeeded(tmp_path, callback=callback()) for _ in range(5)]
+    assert run(post.outbox, {"source": "aws.events"}, 30_000) == {"errands": 5}
+    assert {task_id for _, task_id in post.errands.due} == {t.id for t in tasks}
+    assert all(post.task(t.id).state is State.SUCCEEDED for t in tasks)
