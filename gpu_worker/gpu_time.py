@@ -1,9 +1,12 @@
 """The account of GPU time: each attempt's seconds, and which of them brought the caller nothing.
 
-Two events with stable names and fields, for whoever makes metrics of them:
+Two events with stable names and fields:
 
 - ``ran``     {task, type, state, seconds}: every attempt, with the state that the task is in now
 - ``wasted``  {task, type, cause, seconds}: an attempt that brought no result that counts
+
+This is the worker's own account. `transition` lines tell the same of a task's runs, those of killed
+workers included: count by the one or by the other, never by both.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gpu_worker.veil import Veil
-from taskgate.errors import LeaseLost, Refused, Unavailable
+from taskgate.errors import LeaseLost, Refused
 from taskgate.events import event, swallowed
 from taskgate.gateway.worker import Held, WorkerGateway
 from taskgate.ports import Signal
@@ -77,7 +77,7 @@ class Heart:
             self._keep(self._gateway.refresh(self._held))
         except Refused:
             self._lose()
-        except Unavailable as error:
+        except Exception as error:  # noqa: BLE001  we go by what we know; the run is not to blame
             swallowed("refresh_failed", error, task=self._held.task.id)
 
     def start(self) -> None:

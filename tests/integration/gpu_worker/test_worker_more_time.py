@@ -43,9 +43,10 @@ def test_no_extension_of_a_run_goes_beyond_what_its_type_allows(world: WorkerWor
 def test_an_extension_that_its_owner_made_after_the_last_beat_counts(world: WorkerWorld) -> None:
     task_id = world.submit("echo", kind="brief", seconds=1.6)
     world.start()
-    world.wait_stage(task_id, "echo")
+    world.wait_for(task_id, State.PROCESSING)
     operating.extend(world.memory.ports, WHO, task_id, 30)
     world.memory.pulses.pulses.pop(task_id)
+    assert not world.events.named("signaled")
     assert world.wait_ended(task_id).state is State.SUCCEEDED
 
 

@@ -133,11 +133,12 @@ def test_tasks_one_after_another_cost_one_call_to_the_agent() -> None:
 
 def test_protection_is_renewed_by_beats_and_lapses_without_them() -> None:
     with protecting(renew_after=0.1) as (loopback, protection):
+        began = time.monotonic()
         for _ in range(25):
             protection.hold()
             time.sleep(0.02)
         renewed = len(loopback.asked)
-        assert 3 <= renewed <= 6
+        assert 3 <= renewed <= (time.monotonic() - began) / 0.1 + 2
         time.sleep(0.3)
         assert len(loopback.asked) <= renewed + 1
 
