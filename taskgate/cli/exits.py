@@ -4,7 +4,7 @@
 code  meaning
 ====  =====================================================================
 0     done
-1     the task ended without a result: failed, timed_out or canceled
+1     the task ended without a result, or `reconcile` or `redrive` leaves something undone
 2     the command, its options or its settings are wrong
 3     there is no such task
 4     the gateway refused the request (any other 4xx)

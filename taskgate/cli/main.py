@@ -8,14 +8,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from taskgate.cli import demo, dev, explaining, reading, steering, submitting, watching
+from taskgate.cli import (
+    demo,
+    dev,
+    explaining,
+    reading,
+    reconcile,
+    redrive,
+    steering,
+    submitting,
+    watching,
+)
 from taskgate.cli.connection import connect
 from taskgate.cli.exits import CommandError, Exit, code_of
 from taskgate.cli.printing import print_error
 from taskgate.client import ClientError
 
 EXIT_CODES = (
-    "Exit codes: 0 done · 1 the task ended without a result · 2 wrong usage · 3 no such task · "
+    "Exit codes: 0 done · 1 the task ended without a result, or differences are left · 2 wrong usage · 3 no such task · "
     "4 refused by the gateway · 5 gateway out of reach · 6 wait timed out · 130 Ctrl-C"
 )
 
@@ -71,6 +81,8 @@ app.command("list")(reading.list_)
 app.command("stats")(reading.stats)
 app.command("queues")(explaining.queues)
 app.command("types")(reading.types)
+app.command("redrive")(redrive.redrive)
+app.command("reconcile")(reconcile.reconcile)
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)
 

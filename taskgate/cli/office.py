@@ -1,0 +1,121 @@
+"""The operator's way in: the records themselves, by AWS credentials and not by an API key.
+
+What operators repair is what the API stands on, over all tenants; so it must not be needed for it.
+Which deployment is meant is read from its data stack. AWS is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from taskgate.cli.connection import find_note
+from taskgate.cli.exits import CommandError, Exit
+
+if TYPE_CHECKING:
+    from taskgate.ports import Ports
+    from taskgate.principal import Principal
+    from taskgate.settings import Environment
+
+StageName = Annotated[
+    str | None, typer.Option("--stage", help="The deployment: dev, staging or prod.")
+]
+Local = Annotated[bool, typer.Option("--local", help="The gateway that `taskgate dev` runs.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it; without this it is only shown.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """One deployment, seen by an operator."""
+
+    environment: Environment
+    ports: Ports
+    who: Principal
+
+
+def open_office(stage: str | None, *, local: bool) -> Office:
+    """The office of the named deployment; a wrong name or missing credentials say so."""
+    try:
+        import botocore.exceptions  # noqa: PLC0415
+
+        from taskgate.aws.ports import build  # noqa: PLC0415
+    except ImportError as error:
+        raise CommandError(
+            f"This needs {error.name}, which is not installed.",
+            "Install taskgate[aws], or work in a checkout.",
+            Exit.USAGE,
+        ) from error
+    if local == (stage is not None):
+        raise typer.BadParameter("name one deployment: --stage NAME or --local")
+    if local:
+        _point_at_local()
+    try:
+        environment = _environment(stage or "local")
+        return Office(environment, build(environment), _operator())
+    except botocore.exceptions.BotoCoreError as error:
+        raise _no_way_in(error) from error
+    except botocore.exceptions.ClientError as error:
+        raise _no_way_in(error) from error
+
+
+def _environment(stage_name: str) -> Environment:
+    from taskgate.errors import BadSetting  # noqa: PLC0415
+    from taskgate.settings import Environment, stage  # noqa: PLC0415
+
+    try:
+        name = f"{stage(stage_name).prefix}-data"
+    except BadSetting as error:
+        raise typer.BadParameter(str(error)) from error
+    return Environment.read(json.loads(_output(name, "Environment")))
+
+
+def _output(stack: str, key: str) -> str:
+    import boto3  # noqa: PLC0415
+
+    client: Any = boto3.client("cloudformation")
+    try:
+        (found,) = client.describe_stacks(StackName=stack)["Stacks"]
+    finally:
+        client.close()
+    return next(str(o["OutputValue"]) for o in found["Outputs"] if o["OutputKey"] == key)
+
+
+def _point_at_local() -> None:
+    """This process speaks to the local stack's AWS and to no other."""
+    note = find_note(Path.cwd())
+    if note is None:
+        raise CommandError(
+            "No local gateway is running in this folder.", "Start one: taskgate dev", Exit.USAGE
+        )
+    os.environ.update(
+        AWS_ENDPOINT_URL=note.endpoint,
+        AWS_ACCESS_KEY_ID="test",
+        AWS_SECRET_ACCESS_KEY="test",  # noqa: S106 - known to all, it guards nothing
+        AWS_DEFAULT_REGION="us-east-1",
+        AWS_REGION="us-east-1",
+    )
+    os.environ.pop("AWS_PROFILE", None)
+    os.environ.pop("AWS_SESSION_TOKEN", None)
+
+
+def _operator() -> Principal:
+    from taskgate.principal import SCOPES, Principal  # noqa: PLC0415
+    from taskgate.task import Owner  # noqa: PLC0415
+
+    name = re.sub(r"[^A-Za-z0-9_.@-]", "-", getpass.getuser())[:64] or "operator"
+    return Principal(Owner("taskgate", name), SCOPES, 1, "aws")
+
+
+def _no_way_in(error: Exception) -> CommandError:
+    return CommandError(
+        f"AWS did not let us in: {error}",
+        "Check the credentials, the region and that the stage is deployed.",
+        Exit.UNREACHABLE,
+    )

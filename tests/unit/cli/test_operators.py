@@ -1,0 +1,130 @@
+"""`taskgate reconcile` and `taskgate redrive` on a real store, as an operator types them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+from moto import mock_aws
+
+from taskgate.aws import clients
+from taskgate.aws.audit import DynamoAudit
+from taskgate.aws.ports import build
+from taskgate.cli import office
+from taskgate.lifecycle import transitions
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp
+from taskgate.lifecycle.states import State
+from taskgate.task import Task, TaskError
+from taskgate.testing import aws_resources
+from taskgate.testing.conformance import World
+from taskgate.testing.factories import stamp
+from tests.unit.cli.conftest import Run
+
+
+@dataclass
+class Deployed(World):
+    """A deployment that the commands find."""
+
+    audit: DynamoAudit | None = None
+
+    def failed(self) -> Task:
+        held = self.claim(self.new(State.QUEUED))
+        error = TaskError(ErrorCode.POISON, "no", ErrorClass.PERMANENT)
+        end = transitions.fail(held, stamp(self.ports.now()), error, GiveUp("no"))
+        return self.ports.tasks.apply(end)
+
+    def drift(self, by: int) -> None:
+        assert self.audit
+        book, _ = self.audit.snapshot(self.owner, 0, [])
+        ledger = replace(book.ledger, submitted=book.ledger.submitted + by)
+        assert self.audit.mend_book(book, ledger)
+
+
+@pytest.fixture
+def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    with mock_aws():
+        environment = aws_resources.create("office")
+        ports = build(environment)
+        monkeypatch.setattr(office, "_environment", lambda stage: environment)
+        audit = DynamoAudit(clients.dynamodb(), table=environment.tasks_table, clock_shards=16)
+        yield Deployed(ports, audit=audit)
+
+
+def test_books_that_balance_end_with_0(deployed: Deployed, run: Run) -> None:
+    deployed.new()
+    ran = run("reconcile", "--stage", "dev", "--json")
+    assert (ran.code, json.loads(ran.stdout)["unaccounted"]) == (0, 0)
+
+
+def test_differences_are_shown_with_both_values_and_end_with_1(
+    deployed: Deployed, run: Run
+) -> None:
+    deployed.new()
+    deployed.drift(3)
+    ran = run("reconcile", "--stage", "dev")
+    assert ran.code == 1
+    assert "submitted 4" in ran.stdout
+    assert "active 1 + ended 0" in ran.stdout
+    assert "--apply" in ran.stderr
+    assert not deployed.ports.tasks.ledger(deployed.owner).balanced
+
+
+def test_what_was_repaired_is_no_difference_any_more(deployed: Deployed, run: Run) -> None:
+    deployed.new()
+    deployed.drift(3)
+    ran = run("reconcile", "--stage", "dev", "--apply", "--json")
+    told = json.loads(ran.stdout)
+    assert (ran.code, told["unaccounted"], told["repaired"], told["left"]) == (0, 3, 1, 0)
+    assert run("reconcile", "--stage", "dev").code == 0
+
+
+def test_redrive_shows_first_and_changes_nothing(deployed: Deployed, run: Run) -> None:
+    bad = deployed.failed()
+    ran = run("redrive", "--stage", "dev", "--code", "poison")
+    assert ran.code == 0
+    assert bad.id in ran.stdout
+    assert "1 tasks: 1 poison" in ran.stdout
+    assert deployed.ports.tasks.get(bad.id) == bad
+
+
+def test_redrive_with_apply_reopens_what_it_showed(deployed: Deployed, run: Run) -> None:
+    bad = [deployed.failed() for _ in range(3)]
+    ran = run("redrive", "--stage", "dev", "--since", "1h", "--apply", "--json")
+    assert (ran.code, json.loads(ran.stdout)["reopened"]) == (0, 3)
+    for task in bad:
+        after = deployed.ports.tasks.get(task.id)
+        assert after is not None
+        assert after.state is State.QUEUED
+
+
+def test_one_task_is_redriven_by_its_id(deployed: Deployed, run: Run) -> None:
+    bad, other = deployed.failed(), deployed.failed()
+    assert run("redrive", bad.id, "--stage", "dev", "--apply").code == 0
+    assert deployed.ports.tasks.get(other.id) == other
+    again = run("redrive", bad.id, "--stage", "dev", "--apply")
+    assert again.code == 1
+    assert "it is queued" in again.stdout
+
+
+def test_an_unknown_id_is_3_and_a_wrong_filter_is_2(deployed: Deployed, run: Run) -> None:
+    assert run("redrive", "task_gone", "--stage", "dev").code == 3
+    assert run("redrive", "--stage", "dev", "--code", "nonsense").code == 2
+    assert run("redrive", "--stage", "dev", "--since", "yesterday").code == 2
+
+
+@pytest.mark.parametrize("command", ["reconcile", "redrive"])
+def test_no_deployment_is_ever_guessed(run: Run, command: str) -> None:
+    assert run(command).code == 2
+    assert run(command, "--local", "--stage", "prod").code == 2
+    assert run(command, "--stage", "moon").code == 2
+
+
+def test_local_without_a_running_stack_says_how_to_start_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    ran = run("reconcile", "--local")
+    assert ran.code == 2
+    assert "taskgate dev" in ran.stderr
