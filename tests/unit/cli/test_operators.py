@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from moto import mock_aws
@@ -21,6 +24,9 @@ from taskgate.testing import aws_resources
 from taskgate.testing.conformance import World
 from taskgate.testing.factories import stamp
 from tests.unit.cli.conftest import Run
+
+ROOT = Path(__file__).parents[3]
+PAGES = [*ROOT.glob("docs/runbook/*.md"), *ROOT.glob("docs/how-to/re[cd]*.md")]
 
 
 @dataclass
@@ -128,3 +134,18 @@ def test_local_without_a_running_stack_says_how_to_start_one(
     ran = run("reconcile", "--local")
     assert ran.code == 2
     assert "taskgate dev" in ran.stderr
+
+
+def test_every_command_of_runbook_and_how_to_is_one_that_works(
+    deployed: Deployed, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(office, "_point_at_local", lambda: None)
+    found = {
+        line
+        for page in PAGES
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+        for line in re.findall(r"^taskgate (.*)$", block, re.MULTILINE)
+    }
+    assert len(found) > 5
+    for line in sorted(found):
+        assert run(*shlex.split(line)).code in {0, 3}, line
