@@ -125,6 +125,44 @@ def test_a_task_moved_to_now_goes_to_its_lane_at_once(api: ApiWorld) -> None:
     assert api.claim().task.id == task_id
 
 
+def test_a_reschedule_that_the_sweep_was_quicker_than_is_refused_and_the_task_runs(
+    api: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task_id = api.submitted({**PROMPT, "delay": 60})
+    api.world.clock.advance(60)
+    read = api.world.tasks.get
+
+    def read_then_swept(wanted: str) -> object:
+        monkeypatch.undo()
+        found = read(wanted)
+        api.sweep()
+        return found
+
+    monkeypatch.setattr(api.world.tasks, "get", read_then_swept)
+    answer = api.post(f"/v1/tasks/{task_id}/reschedule", {"delay": 3600})
+    assert (answer.status, answer.json["state"]) == (409, "queued")
+    assert api.claim().task.id == task_id
+
+
+def test_a_sweep_that_read_a_task_before_it_was_moved_does_not_wake_it(
+    api: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task_id = api.submitted({**PROMPT, "delay": 60})
+    api.world.clock.advance(60)
+    read = api.world.tasks.get_with_pulse
+
+    def read_then_moved(wanted: str) -> object:
+        monkeypatch.undo()
+        found = read(wanted)
+        api.post(f"/v1/tasks/{task_id}/reschedule", {"delay": 3600})
+        return found
+
+    monkeypatch.setattr(api.world.tasks, "get_with_pulse", read_then_moved)
+    api.sweep()
+    assert api.world.state(task_id) is State.SCHEDULED
+    assert not api.world.lanes.total()
+
+
 def test_a_task_that_waits_for_a_worker_is_rescheduled_no_more(api: ApiWorld) -> None:
     task_id = api.submitted()
     answer = api.post(f"/v1/tasks/{task_id}/reschedule", {"delay": 60})
