@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from gpu_worker.channel import Channel
+from gpu_worker.given_files import PATH
 from gpu_worker.output import BadOutput, storable
 from gpu_worker.protocol import Extend, Progressed, Run, Saved, TimeLeft
 from taskgate.lifecycle.transitions import MAX_CHECKPOINT
@@ -51,6 +52,10 @@ class Context:
     def seconds_left(self) -> float:
         """How long the run may still take before it is stopped and times out."""
         return max(0.0, self._ends_at - time.monotonic())
+
+    def given(self, reference: dict[str, str]) -> Path:
+        """Where the file lies that a `FileRef` of the input names."""
+        return Path(reference[PATH])
 
     def extend(self, seconds: float) -> float:
         """Have at least `seconds` from now, as far as the type's `max_run` and the deadline allow.

@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from gpu_worker.given_files import Fetch, with_files
 from gpu_worker.protocol import Run
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import UnknownTaskType
@@ -25,7 +26,7 @@ _INPUT_LOST: Final = Failure(
 
 
 def order_for(
-    held: Held, catalog: Catalog, number: int, folder: Path
+    held: Held, catalog: Catalog, number: int, folder: Path, fetch: Fetch
 ) -> tuple[Run, TaskType] | Failure:
     """The input is parsed again, since the type may have changed after the submit."""
     if held.input is None:
@@ -37,13 +38,16 @@ def order_for(
         return _UNKNOWN_TYPE
     except ValidationError as error:
         return _unfit(error)
+    values = with_files(task_input, folder, fetch)
+    if isinstance(values, Failure):
+        return values
     order = Run(
         number=number,
         runner=task_type.runner,
         task_id=held.task.id,
         attempt=held.task.attempt,
         folder=str(folder),
-        input=task_input.model_dump(mode="json"),
+        input=values,
         checkpoint=held.task.checkpoint,
     )
     return order, task_type

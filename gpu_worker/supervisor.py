@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from gpu_worker.attempt import Attempt
@@ -151,7 +152,8 @@ class Supervisor:
         heart = self._heart(held)
         heart.start()
         began, folder = time.monotonic(), scratch.folder("attempt")
-        order = order_for(held, self._place.catalog, next(self._numbers), folder)
+        fetch = partial(self._place.gateway.fetch, held)
+        order = order_for(held, self._place.catalog, next(self._numbers), folder, fetch)
         if isinstance(order, Failure):
             outcome: Outcome = Broken(order)
         else:

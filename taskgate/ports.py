@@ -272,6 +272,10 @@ class Results(Protocol):
         """A URL that serves the object for that long, without credentials."""
         ...
 
+    def fetch(self, key: str, path: str) -> None:
+        """Download the object into a file."""
+        ...
+
     def remove(self, prefix: str, keep: str = "") -> int:
         """Remove the objects below `prefix`, but not those below `keep`; returns how many."""
         ...

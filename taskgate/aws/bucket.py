@@ -50,6 +50,10 @@ class S3Results:
             self._client.generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds)
         )
 
+    def fetch(self, key: str, path: str) -> None:
+        with available():
+            self._client.download_file(self._bucket, key, path)
+
     def remove(self, prefix: str, keep: str = "") -> int:
         removed = 0
         with available():

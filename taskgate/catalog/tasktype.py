@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from taskgate.errors import BadSetting, UnknownTaskType
 from taskgate.lifecycle.retry import RetryPolicy
@@ -16,6 +17,13 @@ class TaskInput(BaseModel):
     """Base of every input model: strict, so that "1" is not 1, and no unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class FileRef(TaskInput):
+    """A file of the result of another task of the same user."""
+
+    task: Annotated[str, Field(pattern=r"^task_[0-9A-HJKMNP-TV-Z]{26}$")]
+    file: Annotated[str, Field(min_length=1, max_length=128)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

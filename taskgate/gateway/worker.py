@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from taskgate.catalog import Catalog
-from taskgate.errors import Refused, TaskgateError, Unavailable
+from taskgate.errors import InvalidInput, Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
 from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.operating import note_refusal, policy_of
@@ -116,6 +116,18 @@ class WorkerGateway:
                 held, lambda t: transitions.extend(t, self._stamp("by the runner"), seconds)
             )
         )
+
+    def fetch(self, held: Held, task_id: str, name: str, path: str) -> None:
+        """Download a file of another task's result into `path`: only of the same owner's tasks.
+
+        Raises `InvalidInput` for a task or file that is not there, and for anybody else's.
+        """
+        source = self._ports.tasks.get(task_id)
+        files = source.result if source and source.owner == held.task.owner else ()
+        key = next((file.key for file in files if file.name == name), None)
+        if key is None:
+            raise InvalidInput(f"You have no result {name} of {task_id}.")
+        self._ports.results.fetch(key, path)
 
     def succeed(self, held: Held, files: Sequence[Produced], output: str | None) -> Task:
         """Store the files and end the task: 3 calls for one file.

@@ -18,6 +18,9 @@ class MemoryResults:
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         return f"memory://{key}?seconds={seconds}&name={download_name or ''}"
 
+    def fetch(self, key: str, path: str) -> None:
+        Path(path).write_bytes(self.objects[key])
+
     def remove(self, prefix: str, keep: str = "") -> int:
         gone = [
             key

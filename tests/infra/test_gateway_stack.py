@@ -211,7 +211,7 @@ RIGHTS = {
         "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_user": ["Query"],
         "ephemeral": ["BatchGetItem", "UpdateItem"],
-        "lanes": ["SendMessage"],
+        "lanes": ["GetQueueAttributes", "SendMessage"],
         "results": ["GetObject"],
     },
     "Authorizer": {"tasks": ["GetItem"]},

@@ -21,7 +21,7 @@ from gpu_worker.protocol import Run
 from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from taskgate.catalog import CATALOG
-from taskgate.errors import BadSetting
+from taskgate.errors import BadSetting, InvalidInput
 from taskgate.gateway.worker import Failure, Held
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
@@ -41,6 +41,10 @@ def held(task_type: str, given: object) -> Held:
         state=State.PROCESSING, created_at=0, since=0, deadline_at=1, attempt=3, checkpoint="c",
     )  # fmt: skip
     return Held(task, json.dumps(given), Delivery(Message("task_1", 2), "gpu-high", "r"), 1000)
+
+
+def no_files(task: str, file: str, path: str) -> None:
+    raise AssertionError(f"nothing refers to {task} {file} {path}")
 
 
 def test_the_settings_have_defaults_and_one_variable_each() -> None:
@@ -96,7 +100,7 @@ def test_a_worker_id_is_short_and_differs_between_starts() -> None:
 
 
 def test_the_order_holds_the_parsed_input_with_its_defaults(tmp_path: Path) -> None:
-    order = order_for(held("text_to_image", {"prompt": "x"}), CATALOG, 7, tmp_path)
+    order = order_for(held("text_to_image", {"prompt": "x"}), CATALOG, 7, tmp_path, no_files)
     assert not isinstance(order, Failure)
     run, task_type = order
     assert task_type.name == "text_to_image"
@@ -106,7 +110,9 @@ def test_the_order_holds_the_parsed_input_with_its_defaults(tmp_path: Path) -> N
 
 
 def test_an_input_that_does_not_fit_is_permanent_and_names_its_field(tmp_path: Path) -> None:
-    failure = order_for(held("text_to_image", {"prompt": "x", "seed": "1"}), CATALOG, 1, tmp_path)
+    failure = order_for(
+        held("text_to_image", {"prompt": "x", "seed": "1"}), CATALOG, 1, tmp_path, no_files
+    )
     assert isinstance(failure, Failure)
     assert (failure.code, failure.error_class) == (
         ErrorCode.INVALID_INPUT,
@@ -117,13 +123,13 @@ def test_an_input_that_does_not_fit_is_permanent_and_names_its_field(tmp_path: P
 
 def test_a_lost_input_is_permanent_with_a_code_of_its_own(tmp_path: Path) -> None:
     lost = replace(held("text_to_image", {}), input=None)
-    failure = order_for(lost, CATALOG, 1, tmp_path)
+    failure = order_for(lost, CATALOG, 1, tmp_path, no_files)
     assert isinstance(failure, Failure)
     assert (failure.code, failure.error_class) == (ErrorCode.INPUT_LOST, ErrorClass.PERMANENT)
 
 
 def test_a_type_that_this_worker_does_not_know_is_left_to_a_newer_one(tmp_path: Path) -> None:
-    failure = order_for(held("text_to_video", {}), CATALOG, 1, tmp_path)
+    failure = order_for(held("text_to_video", {}), CATALOG, 1, tmp_path, no_files)
     assert isinstance(failure, Failure)
     assert failure.error_class is ErrorClass.TRANSIENT
 
@@ -214,3 +220,28 @@ def test_every_log_line_is_one_json_object() -> None:
         "botocore",
         "WARNING",
     )
+
+
+def test_a_file_that_an_input_refers_to_lies_on_disk_before_the_run(tmp_path: Path) -> None:
+    wanted: list[tuple[str, str]] = []
+
+    def fetch(task: str, file: str, path: str) -> None:
+        wanted.append((task, file))
+        Path(path).write_bytes(b"png")
+
+    image = {"task": "task_" + "0" * 26, "file": "image.png"}
+    order = order_for(held("finish_image", {"image": image}), CATALOG, 1, tmp_path, fetch)
+    assert not isinstance(order, Failure)
+    given = order[0].input["image"]
+    assert wanted == [("task_" + "0" * 26, "image.png")]
+    assert Path(given["path"]).read_bytes() == b"png"
+
+
+def test_a_file_that_is_not_the_owners_fails_the_task_for_good(tmp_path: Path) -> None:
+    def fetch(task: str, file: str, path: str) -> None:
+        raise InvalidInput(f"You have no result {file} of {task}.")
+
+    image = {"task": "task_" + "0" * 26, "file": "image.png"}
+    failure = order_for(held("finish_image", {"image": image}), CATALOG, 1, tmp_path, fetch)
+    assert isinstance(failure, Failure)
+    assert (failure.code, failure.error_class) == ("invalid_input", "permanent")
