@@ -156,54 +156,42 @@ class TaskStore(Protocol):
 
         Raises `TooManyPendingTasks` when the ledger is at its limit.
         """
-        ...
 
     def apply(self, change: Change) -> Task:
         """Do what the change says, or raise `Refused` with the current task.
 
         A lost answer is not a refusal: a task that bears our `op_id` was changed by us.
         """
-        ...
 
     def get(self, task_id: str) -> Task | None:
         """The task, read consistently."""
-        ...
 
     def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
         """The task and its pulse, in one consistent call."""
-        ...
 
     def get_input(self, task_id: str) -> str | None:
         """The validated input, a JSON text."""
-        ...
 
     def get_then(self, task_id: str) -> str | None:
         """What follows the task, a JSON text."""
-        ...
 
     def callback_body(self, task_id: str, generation: int, body: str) -> str:
         """Keep the bytes of a callback once and return what is kept: the first `body` wins."""
-        ...
 
     def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
         """The owner's tasks, newest first; `start` is a page's `next`."""
-        ...
 
     def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
         """Live tasks of a clock shard whose `due_at` is not after `until`, the oldest first."""
-        ...
 
     def problems(self, day: str, shard: int, limit: int, start: str | None = None) -> Page[Problem]:
         """Failed and timed-out tasks of a UTC day (``YYYY-MM-DD``), the latest first."""
-        ...
 
     def owed(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
         """Ended tasks of a clock shard that owe something and are due, the oldest first."""
-        ...
 
     def ledger(self, owner: Owner) -> Ledger:
         """The owner's books, all shards added up."""
-        ...
 
 
 class KeyStore(Protocol):
@@ -222,11 +210,9 @@ class Pulses(Protocol):
 
         Progress never falls within an attempt. Raises `LeaseLost` when a newer attempt has beaten.
         """
-        ...
 
     def signal(self, task_id: str, signal: Signal) -> None:
         """Leave a word for the worker of an attempt; a newer attempt's pulse is left alone."""
-        ...
 
     def get(self, task_id: str) -> Pulse | None: ...
 
@@ -236,7 +222,6 @@ class Rates(Protocol):
 
     def reserve(self, key: str, interval_ms: int, burst: int) -> int:
         """Take the next slot of the rate and return when it is (epoch ms); never refuses."""
-        ...
 
 
 class Lanes(Protocol):
@@ -250,15 +235,12 @@ class Lanes(Protocol):
 
     def hide(self, delivery: Delivery, seconds: int) -> None:
         """Show the message again after `seconds` from now; 0 gives it back at once."""
-        ...
 
     def waiting(self, lane: str) -> int:
         """About how many messages wait in the lane."""
-        ...
 
     def visibility(self, lane: str) -> int:
         """The lane's real visibility timeout in seconds."""
-        ...
 
 
 class Results(Protocol):
@@ -266,23 +248,18 @@ class Results(Protocol):
 
     def put(self, key: str, path: str, content_type: str) -> None:
         """Upload a file once; an object of the same key that is already there wins."""
-        ...
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         """A URL that serves the object for that long, without credentials."""
-        ...
 
     def fetch(self, key: str, path: str) -> None:
         """Download the object into a file."""
-        ...
 
     def remove(self, prefix: str, keep: str = "") -> int:
         """Remove the objects below `prefix`, but not those below `keep`; returns how many."""
-        ...
 
     def read(self, key: str, most: int) -> bytes:
         """The object's first `most` bytes."""
-        ...
 
 
 class Now(Protocol):
@@ -290,7 +267,6 @@ class Now(Protocol):
 
     def __call__(self) -> int:
         """Epoch milliseconds, UTC."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,71 @@
+"""One constructor a verb. Each returns the whole `Change`; none of them writes anything."""
+
+from taskgate.lifecycle.transitions.judging import (
+    cancel,
+    pause,
+    reopen,
+    rescue,
+    resume,
+    revive,
+    stall,
+    stopped,
+)
+from taskgate.lifecycle.transitions.running import (
+    claim,
+    extend,
+    fail,
+    hand_back,
+    snooze,
+    succeed,
+    take_over,
+)
+from taskgate.lifecycle.transitions.shaping import (
+    LONGEST_DELAY,
+    MAX_CHECKPOINT,
+    MAX_ERROR_DETAILS,
+    MAX_ERROR_MESSAGE,
+    MAX_OUTPUT,
+    Outcome,
+    capped,
+)
+from taskgate.lifecycle.transitions.waiting import (
+    bury,
+    enqueue,
+    expire,
+    reschedule,
+    resend,
+    submit,
+    wake,
+)
+
+__all__ = [
+    "LONGEST_DELAY",
+    "MAX_CHECKPOINT",
+    "MAX_ERROR_DETAILS",
+    "MAX_ERROR_MESSAGE",
+    "MAX_OUTPUT",
+    "Outcome",
+    "bury",
+    "cancel",
+    "capped",
+    "claim",
+    "enqueue",
+    "expire",
+    "extend",
+    "fail",
+    "hand_back",
+    "pause",
+    "reopen",
+    "reschedule",
+    "rescue",
+    "resend",
+    "resume",
+    "revive",
+    "snooze",
+    "stall",
+    "stopped",
+    "submit",
+    "succeed",
+    "take_over",
+    "wake",
+]

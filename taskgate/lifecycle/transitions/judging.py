@@ -1,0 +1,104 @@
+"""What is decided over a task: by the sweep that suspects it, by its owner, by an operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from taskgate.errors import IllegalTransition
+from taskgate.lifecycle.change import (
+    Change,
+    Stamp,
+    held,
+    moved,
+    read,
+    require,
+)
+from taskgate.lifecycle.retry import Budgets, ErrorClass, ErrorCode
+from taskgate.lifecycle.states import HELD, State, Verb
+from taskgate.lifecycle.transitions.shaping import (
+    bad_end,
+    canceled,
+    capped,
+    requeued,
+    silent,
+)
+from taskgate.task import CancelMode, CancelRequest, Task, TaskError
+
+
+def stall(task: Task, stamp: Stamp) -> Change:
+    """Suspected: the beat is lost, or the run's time is up. Announced, not yet judged."""
+    require(task, Verb.STALL)
+    guard = replace(held(task, Verb.STALL), version=task.version)
+    if stamp.at < task.run_ends_at:
+        guard = replace(guard, pulse=silent(task, stamp))
+    return moved(task, Verb.STALL, State.STALLED, stamp, guard)
+
+
+def revive(task: Task, stamp: Stamp) -> Change:
+    """The beat is back."""
+    return moved(task, Verb.REVIVE, State.PROCESSING, stamp)
+
+
+def rescue(task: Task, stamp: Stamp, error: TaskError) -> Change:
+    """The suspicion is confirmed: run again while the crash budget lasts, else end."""
+    error, crashed = capped(error), error.error_class is ErrorClass.CRASH
+    budgets = task.budgets.spend(ErrorClass.CRASH) if crashed else task.budgets
+    if crashed and task.budgets.crashes.left:
+        return moved(
+            task, Verb.RESCUE, State.QUEUED, stamp, **requeued(stamp, budgets), error=error
+        )
+    return moved(task, Verb.RESCUE, bad_end(error), stamp, error=error, budgets=budgets)
+
+
+def pause(task: Task, stamp: Stamp, resume_at: int | None = None) -> Change:
+    """An operator holds a waiting task back, until `resume_at` or until somebody resumes it."""
+    if task.state in HELD:
+        raise IllegalTransition(Verb.PAUSE, task.state)
+    return moved(task, Verb.PAUSE, State.PAUSED, stamp, resume_at=resume_at)
+
+
+def resume(task: Task, stamp: Stamp) -> Change:
+    """Back to its lane; the message follows, and the clock brings it if it is lost."""
+    waiting = requeued(stamp, task.budgets)
+    return moved(task, Verb.RESUME, State.QUEUED, stamp, **waiting, resume_at=None)
+
+
+def cancel(task: Task, stamp: Stamp, mode: CancelMode, code: ErrorCode) -> Change:
+    """Canceled at once when nobody computes it; else asked for, until it is known to be stopped."""
+    require(task, Verb.CANCEL)
+    request = CancelRequest(mode, code, stamp.at)
+    if task.state in HELD:
+        return moved(task, Verb.CANCEL, State.CANCELING, stamp, cancel=request)
+    return moved(
+        task, Verb.CANCEL, State.CANCELED, stamp, cancel=request, error=canceled(code, stamp)
+    )
+
+
+def stopped(task: Task, stamp: Stamp, *, forced: bool = False) -> Change:
+    """Nothing computes it any more. Forced by the sweep, the attempt goes up."""
+    require(task, Verb.STOPPED)
+    code = task.cancel.code if task.cancel else ErrorCode.CANCELED_BY_USER
+    return moved(
+        task,
+        Verb.STOPPED,
+        State.CANCELED,
+        stamp,
+        read(task) if forced else held(task, Verb.STOPPED),
+        attempt=task.attempt + 1 if forced else task.attempt,
+        error=canceled(code, stamp),
+    )
+
+
+def reopen(task: Task, stamp: Stamp, budgets: Budgets) -> Change:
+    """A person gives an ended task another life: fresh budgets and deadline, history kept."""
+    return moved(
+        task,
+        Verb.REOPEN,
+        State.QUEUED,
+        stamp,
+        **requeued(stamp, budgets),
+        generation=task.generation + 1,
+        deadline_at=stamp.at + task.limits.deadline,
+        error=None,
+        started_at=None,
+    )

@@ -1,0 +1,80 @@
+"""What happens to a task that waits: it enters, is sent, woken, moved, expires or is buried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taskgate.lifecycle.change import (
+    Change,
+    Stamp,
+    born,
+    moved,
+    rearmed,
+    require,
+)
+from taskgate.lifecycle.states import State, Verb
+from taskgate.lifecycle.transitions.shaping import (
+    capped,
+    requeued,
+)
+from taskgate.task import Task, TaskError
+
+
+def submit(task: Task, stamp: Stamp) -> Task:
+    """The task's first record: `created`, or `scheduled` when its `run_at` is ahead."""
+    ahead = (task.run_at or 0) > stamp.at
+    return born(task, State.SCHEDULED if ahead else State.CREATED, stamp)
+
+
+def enqueue(task: Task, stamp: Stamp) -> Change:
+    """The message is known to be in its lane."""
+    return moved(
+        task, Verb.ENQUEUE, State.QUEUED, stamp, queued_at=stamp.at, sent_at=stamp.at, sends=0
+    )
+
+
+def wake(task: Task, stamp: Stamp) -> Change:
+    """The time of a scheduled task has come. Its message follows this write, since a worker drops
+    one that comes before it; the clock brings it if it is lost.
+    """
+    require(task, Verb.RESCHEDULE)
+    return moved(task, Verb.ENQUEUE, State.QUEUED, stamp, **requeued(stamp, task.budgets))
+
+
+def reschedule(task: Task, stamp: Stamp, run_at: int) -> Change:
+    """A scheduled task gets another time, or goes to its lane when that is not ahead.
+
+    Its whole-life limit counts from the new time.
+    """
+    start = max(run_at, stamp.at)
+    times: dict[str, Any] = {"run_at": run_at, "deadline_at": start + task.limits.deadline}
+    if run_at > stamp.at:
+        return moved(task, Verb.RESCHEDULE, State.SCHEDULED, stamp, **times)
+    waiting = requeued(stamp, task.budgets)
+    return moved(task, Verb.RESCHEDULE, State.QUEUED, stamp, **waiting, **times)
+
+
+def resend(task: Task, stamp: Stamp) -> Change:
+    """Its message died unclaimed and a fresh one was sent: once in a generation."""
+    if task.state is not State.CREATED:
+        return rearmed(task, stamp, sent_at=stamp.at, resent_in=task.generation)
+    return moved(
+        task,
+        Verb.ENQUEUE,
+        State.QUEUED,
+        stamp,
+        queued_at=stamp.at,
+        sent_at=stamp.at,
+        sends=0,
+        resent_in=task.generation,
+    )
+
+
+def expire(task: Task, stamp: Stamp, error: TaskError) -> Change:
+    """Its own limit has passed while nobody computed it."""
+    return moved(task, Verb.EXPIRE, State.TIMED_OUT, stamp, error=capped(error))
+
+
+def bury(task: Task, stamp: Stamp, error: TaskError) -> Change:
+    """Its messages die unclaimed: end it, visibly, rather than let it wait for ever."""
+    return moved(task, Verb.BURY, State.FAILED, stamp, error=capped(error))
