@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from taskgate.aws import expressions
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.codec import decode, encode, id_of, input_key, part_key, task_key
-from taskgate.aws.pulses import decode_pulse, pulse_key
+from taskgate.aws.codec import decode, encode, input_key, part_key
+from taskgate.aws.reads import DynamoReads
 from taskgate.aws.transactions import Cancelled, transact
-from taskgate.aws.values import Item, Value, int_of, n, s, text_of
-from taskgate.errors import Refused, TooManyPendingTasks, Unavailable
+from taskgate.aws.values import Item, Value, n, s, text_of
+from taskgate.errors import Refused, TooManyPendingTasks
 from taskgate.lifecycle.change import Change
-from taskgate.ports import Due, Ledger, Page, Problem, Pulse, Replay, Submission
-from taskgate.task import Owner, Task
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+from taskgate.ports import Replay, Submission
+from taskgate.task import Task
 
 BATCH_TRIES: Final = 5
 
 
-class DynamoTasks:
+class DynamoTasks(DynamoReads):
     """The `TaskStore` on the tables `tasks` and `ephemeral`."""
-
-    def __init__(
-        self,
-        client: DynamoDBClient,
-        *,
-        tasks: str,
-        ephemeral: str,
-        clock_shards: int,
-        now: Callable[[], int],
-        ledger_shards: int = 1,
-    ) -> None:
-        self._client, self._tasks, self._ephemeral = client, tasks, ephemeral
-        self._clock_shards, self._ledger_shards = clock_shards, ledger_shards
-        self._now = now
 
     def create(self, submission: Submission) -> Replay | None:
         task = submission.task
@@ -71,28 +52,6 @@ class DynamoTasks:
             return self._update(update, change)
         return self._transact(update, change)
 
-    def get(self, task_id: str) -> Task | None:
-        item = self._item(task_key(task_id))
-        return decode(item) if item else None
-
-    def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
-        found = self._batch(
-            {self._tasks: [task_key(task_id)], self._ephemeral: [pulse_key(task_id)]}
-        )
-        tasks, pulses = found.get(self._tasks, []), found.get(self._ephemeral, [])
-        return (
-            decode(tasks[0]) if tasks else None,
-            decode_pulse(pulses[0], self._now()) if pulses else None,
-        )
-
-    def get_input(self, task_id: str) -> str | None:
-        item = self._item(input_key(task_id))
-        return text_of(item, "input") if item else None
-
-    def get_then(self, task_id: str) -> str | None:
-        item = self._item(part_key(task_id, "THEN"))
-        return text_of(item, "then") if item else None
-
     def callback_body(self, task_id: str, generation: int, body: str) -> str:
         key = part_key(task_id, f"CALLBACK#{generation}")
         try:
@@ -103,61 +62,6 @@ class DynamoTasks:
                 raise
             return text_of(error.response["Item"], "body")  # type: ignore[typeddict-item]
         return body
-
-    def list_by_owner(self, owner: Owner, limit: int, start: str | None = None) -> Page[Task]:
-        start_key = {"owner": s(str(owner)), **task_key(start)} if start else None
-        page = self._query(
-            "by_user",
-            "#k = :k",
-            {"#k": "owner"},
-            {":k": s(str(owner))},
-            limit,
-            start_key,
-            forward=False,
-        )
-        ids = [id_of(item) for item in page["Items"]]
-        found = self._batch({self._tasks: [task_key(i) for i in ids]}) if ids else {}
-        tasks = {t.id: t for t in map(decode, found.get(self._tasks, []))}
-        more = ids[-1] if ids and "LastEvaluatedKey" in page else None
-        return Page([tasks[i] for i in ids if i in tasks], more)
-
-    def due(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
-        return self._clocks(f"live#{shard:02d}", until, limit, start)
-
-    def owed(self, shard: int, until: int, limit: int, start: str | None = None) -> Page[Due]:
-        return self._clocks(f"owed#{shard:02d}", until, limit, start)
-
-    def _clocks(self, name: str, until: int, limit: int, start: str | None) -> Page[Due]:
-        page = self._query(
-            "by_clock",
-            "#k = :k AND #d <= :d",
-            {"#k": "clock_shard", "#d": "due_at"},
-            {":k": s(name), ":d": n(until)},
-            limit,
-            _due_start(name, start) if start else None,
-        )
-        rows = [Due(id_of(item), int_of(item, "due_at")) for item in page["Items"]]
-        more = f"{rows[-1].due_at} {rows[-1].task_id}" if "LastEvaluatedKey" in page else None
-        return Page(rows, more)
-
-    def problems(self, day: str, shard: int, limit: int, start: str | None = None) -> Page[Problem]:
-        name = f"{day}#{shard}"
-        page = self._query(
-            "by_problem",
-            "#k = :k",
-            {"#k": "problem_day"},
-            {":k": s(name)},
-            limit,
-            _problem_start(name, start) if start else None,
-            forward=False,
-        )
-        rows = [Problem(id_of(item), int_of(item, "ended_at")) for item in page["Items"]]
-        more = f"{rows[-1].ended_at} {rows[-1].task_id}" if "LastEvaluatedKey" in page else None
-        return Page(rows, more)
-
-    def ledger(self, owner: Owner) -> Ledger:
-        keys = [expressions.ledger_key(owner, shard) for shard in range(self._ledger_shards)]
-        return _add_up(self._batch({self._tasks: keys}).get(self._tasks, []))
 
     def _new(self, item: dict[str, Value]) -> dict[str, Any]:
         return {
@@ -226,53 +130,6 @@ class DynamoTasks:
         assert change.after is not None  # noqa: S101 - only a claim lacks it, and it has no ledger
         return change.after
 
-    def _item(self, key: dict[str, Value]) -> Item | None:
-        with available():
-            answer = self._client.get_item(TableName=self._tasks, Key=key, ConsistentRead=True)
-        return answer.get("Item")
-
-    def _query(
-        self,
-        index: str,
-        condition: str,
-        names: dict[str, str],
-        values: dict[str, Value],
-        limit: int,
-        start: dict[str, Value] | None,
-        *,
-        forward: bool = True,
-    ) -> dict[str, Any]:
-        arguments: dict[str, Any] = {"ExclusiveStartKey": start} if start else {}
-        with available():
-            return dict(
-                self._client.query(
-                    TableName=self._tasks,
-                    IndexName=index,
-                    KeyConditionExpression=condition,
-                    ExpressionAttributeNames=names,
-                    ExpressionAttributeValues=values,
-                    Limit=limit,
-                    ScanIndexForward=forward,
-                    **arguments,
-                )
-            )
-
-    def _batch(self, keys: dict[str, Sequence[Any]]) -> dict[str, list[Item]]:
-        """Consistent reads over both tables; asks again for what a busy table left out."""
-        wanted: Any = {t: {"Keys": list(k), "ConsistentRead": True} for t, k in keys.items() if k}
-        found: dict[str, list[Item]] = {}
-        for attempt in range(BATCH_TRIES):
-            if attempt:
-                time.sleep(0.05 * 2**attempt)
-            with available():
-                answer = self._client.batch_get_item(RequestItems=wanted)
-            for table, items in answer.get("Responses", {}).items():
-                found.setdefault(table, []).extend(items)
-            wanted = answer.get("UnprocessedKeys")
-            if not wanted:
-                return found
-        raise Unavailable("The table left reads undone.")
-
 
 def _ours_or_refused(item: Item, change: Change) -> Task:
     if not item:
@@ -281,27 +138,3 @@ def _ours_or_refused(item: Item, change: Change) -> Task:
     if current.op_id == change.stamp.op_id:
         return current  # the SDK's first try had won, and its answer was lost
     raise Refused(current)
-
-
-def _due_start(name: str, start: str) -> dict[str, Value]:
-    due_at, task_id = start.split(" ")
-    return {"clock_shard": s(name), "due_at": n(int(due_at)), **task_key(task_id)}
-
-
-def _problem_start(name: str, start: str) -> dict[str, Value]:
-    ended_at, task_id = start.split(" ")
-    return {"problem_day": s(name), "ended_at": n(int(ended_at)), **task_key(task_id)}
-
-
-def _add_up(items: Iterable[Item]) -> Ledger:
-    total = Ledger()
-    for item in items:
-        active = frozenset(item["active"]["SS"]) if "active" in item else frozenset()
-        counts = {
-            name: getattr(total, name) + int_of(item, name)
-            for name in (
-                "submitted", "succeeded", "failed", "timed_out", "canceled", "wait_ms", "run_ms"
-            )
-        }  # fmt: skip
-        total = Ledger(active=total.active | active, **counts)
-    return total
