@@ -69,7 +69,7 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
     ),
     "dead_letter": (Metric(DEAD_LETTERS, label="pool", named_by="step"),),
     "reconciled": (
-        Metric(RECONCILE_RAN),
+        Metric(RECONCILE_RAN, COUNT, "ran"),
         Metric(UNACCOUNTED, COUNT, "unaccounted"),
         Metric(REPAIRS, COUNT, "repaired"),
     ),

@@ -10,6 +10,8 @@ import getpass
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,8 +45,6 @@ class Office:
 def open_office(stage: str | None, *, local: bool) -> Office:
     """The office of the named deployment; a wrong name or missing credentials say so."""
     try:
-        import botocore.exceptions  # noqa: PLC0415
-
         from taskgate.aws.ports import build  # noqa: PLC0415
     except ImportError as error:
         raise CommandError(
@@ -56,13 +56,26 @@ def open_office(stage: str | None, *, local: bool) -> Office:
         raise typer.BadParameter("name one deployment: --stage NAME or --local")
     if local:
         _point_at_local()
-    try:
+    with at_work():
         environment = _environment(stage or "local")
         return Office(environment, build(environment), _operator())
-    except botocore.exceptions.BotoCoreError as error:
+
+
+@contextmanager
+def at_work() -> Iterator[None]:
+    """What AWS refuses or cannot answer is said in two lines, as any other error of a command."""
+    import botocore.exceptions  # noqa: PLC0415
+
+    from taskgate.errors import Unavailable  # noqa: PLC0415
+
+    try:
+        yield
+    except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         raise _no_way_in(error) from error
-    except botocore.exceptions.ClientError as error:
-        raise _no_way_in(error) from error
+    except Unavailable as error:
+        raise CommandError(
+            f"AWS could not answer just now: {error}", "Try again in a minute.", Exit.UNREACHABLE
+        ) from error
 
 
 def _environment(stage_name: str) -> Environment:

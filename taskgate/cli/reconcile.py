@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from taskgate.cli.exits import Exit
-from taskgate.cli.office import Apply, Local, Office, StageName, open_office
+from taskgate.cli.office import Apply, Local, Office, StageName, at_work, open_office
 from taskgate.cli.options import AsJson
 from taskgate.cli.printing import aside, out, plain, print_json, say, table
 
@@ -30,7 +30,9 @@ def reconcile(
     as_json: AsJson = False,
 ) -> None:
     """Prove every user's books and every task's clock; exit 1 while anything differs."""
-    report = _checked(open_office(stage, local=local), apply=apply, rate=rate)
+    office = open_office(stage, local=local)
+    with at_work():
+        report = _checked(office, apply=apply, rate=rate)
     if as_json:
         print_json(_as_json(report))
     else:

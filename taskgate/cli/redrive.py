@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from taskgate.cli.exits import Exit
-from taskgate.cli.office import Apply, Local, Office, StageName, open_office
+from taskgate.cli.office import Apply, Local, Office, StageName, at_work, open_office
 from taskgate.cli.options import AsJson
 from taskgate.cli.printing import aside, out, plain, print_json, say, state_text, table
 
@@ -47,7 +47,8 @@ def redrive(
     seconds = _seconds(since)
     office = open_office(stage, local=local)
     wanted = _wanted(office.ports.now() - seconds * 1000, type_, code)
-    tasks = _named(office, ids) if ids else _found(office, wanted, limit)
+    with at_work():
+        tasks = _named(office, ids) if ids else _found(office, wanted, limit)
     if apply:
         _apply(office, [task.id for task in tasks], reason, as_json=as_json)
     elif as_json:

@@ -56,7 +56,9 @@ class Report:
     books: int = 0
     differences: list[Difference] = field(default_factory=list)
     finished: bool = True
-    """False when time ran out: not every record was looked at."""
+    """False when not every record was looked at."""
+    broke_off: bool = False
+    """Whether that was for a table that could not answer, and not for want of time."""
 
     @property
     def unaccounted(self) -> int:
@@ -77,8 +79,13 @@ def reconcile(
 ) -> Report:
     """Look at these segments out of `of`, until `stop_at` (epoch ms); repair with `apply`."""
     run = _Run(ports, audit, apply=apply, stop_at=stop_at)
-    run.walk(segments, of)
-    run.look_again()
+    try:
+        run.walk(segments, of)
+        run.look_again()
+    except Unavailable as error:
+        # What was seen so far is told; a proof that broke off is none.
+        swallowed("reconcile_broke_off", error)
+        run.report.finished, run.report.broke_off = False, True
     report = run.report
     event(
         "reconciled",
@@ -88,6 +95,7 @@ def reconcile(
         unaccounted=report.unaccounted,
         repaired=report.repaired,
         finished=report.finished,
+        ran=None if report.broke_off else 1,
     )
     return report
 

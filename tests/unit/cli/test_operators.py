@@ -127,6 +127,15 @@ def test_no_deployment_is_ever_guessed(run: Run, command: str) -> None:
     assert run(command, "--stage", "moon").code == 2
 
 
+@pytest.mark.parametrize("command", ["reconcile", "redrive"])
+def test_what_aws_refuses_is_said_in_two_lines(deployed: Deployed, run: Run, command: str) -> None:
+    clients.dynamodb().delete_table(TableName="office-tasks")
+    ran = run(command, "--stage", "dev")
+    assert ran.code == 5
+    assert "ResourceNotFound" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
 def test_local_without_a_running_stack_says_how_to_start_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from functions.logs import json_logger
+from taskgate.errors import Unavailable
 from taskgate.events import measure
 from taskgate.testing.memory_audit import MemoryAudit
 from tests.unit.functions.api_world import ADA, ApiWorld, room_of
@@ -55,3 +56,15 @@ def test_a_drift_of_3_shows_as_3_and_is_left_for_a_person(
 def test_a_check_without_time_says_that_it_did_not_see_all(api: ApiWorld, run: Run) -> None:
     api.submitted()
     assert run(60_000)["finished"] is False
+
+
+def test_a_check_that_broke_off_does_not_count_as_one_that_ran(
+    api: ApiWorld, run: Run, logged: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise Unavailable
+
+    api.submitted()
+    monkeypatch.setattr(MemoryAudit, "snapshot", fails)
+    assert run(840_000)["finished"] is False
+    assert "ReconcileRan" not in told(logged)

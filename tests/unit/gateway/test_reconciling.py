@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from taskgate.errors import Refused, TooManyPendingTasks
+from taskgate.books import Book, Tasks
+from taskgate.errors import Refused, TooManyPendingTasks, Unavailable
 from taskgate.gateway import dead_letters, operating, steering, submitting
 from taskgate.gateway.dead_letters import DeadLetter
 from taskgate.gateway.reconciling import Report, reconcile
@@ -289,6 +290,17 @@ def test_a_full_history_is_mended_within_its_bound(world: MemoryWorld) -> None:
     mended = world.tasks.tasks[task.id].history
     assert len(mended) == MAX_ENTRIES
     assert (mended[-1].to, mended[-1].actor) == (State.QUEUED, "reconcile")
+
+
+def test_a_walk_that_breaks_off_is_no_proof_and_tells_what_it_saw(world: MemoryWorld) -> None:
+    class Throttled(MemoryAudit):
+        def snapshot(self, owner: Owner, shard: int, ids: object) -> tuple[Book, Tasks]:
+            raise Unavailable
+
+    submitted(world)
+    report = check(world, Throttled(world.tasks))
+    assert (report.finished, report.broke_off) == (False, True)
+    assert report.tasks + report.books >= 1
 
 
 def test_a_walk_that_runs_out_of_time_still_tells_what_it_saw(world: MemoryWorld) -> None:
