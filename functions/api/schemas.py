@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from functions.api.bodies import CancelBody, ExtendBody, ReasonBody, RescheduleBody, SubmitBody
 from functions.api.problems import kinds
@@ -35,7 +35,7 @@ def components() -> dict[str, Schema]:
         "Reason": ReasonBody.model_json_schema(ref_template=REFERENCE),
         "Extend": ExtendBody.model_json_schema(ref_template=REFERENCE),
         "Reschedule": RescheduleBody.model_json_schema(ref_template=REFERENCE),
-        **{_input_name(kind.input_model): _input(kind.input_model) for kind in CATALOG},
+        **_inputs(),
         "TaskSummary": object_of(SUMMARY),
         "TaskRecord": object_of(RECORD),
         "Task": object_of({**RECORD, **PULSE}),
@@ -61,8 +61,14 @@ def _input_name(model: type) -> str:
     return model.__name__
 
 
-def _input(model: Any) -> Schema:
-    return dict(model.model_json_schema(ref_template=REFERENCE))
+def _inputs() -> dict[str, Schema]:
+    """The input of each type, and the named parts of them."""
+    found: dict[str, Schema] = {}
+    for kind in CATALOG:
+        schema = kind.input_model.model_json_schema(ref_template=REFERENCE)
+        found |= schema.pop("$defs", {})
+        found[_input_name(kind.input_model)] = schema
+    return found
 
 
 def _submit() -> dict[str, Schema]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from functions.api import lists
+from taskgate.catalog import CATALOG
 from taskgate.errors import Refused, Unavailable
 from taskgate.lifecycle.states import State
 from taskgate.principal import Principal
@@ -248,7 +249,7 @@ def test_stats_are_the_ledger(api: ApiWorld, tmp_path: Path) -> None:
 
 def test_task_types_come_with_the_schema_of_their_input(api: ApiWorld) -> None:
     types = {kind["name"]: kind for kind in api.get("/v1/task-types").json["task_types"]}
-    assert set(types) == {"embed_document", "text_to_image"}
+    assert set(types) == {kind.name for kind in CATALOG}
     schema = types["text_to_image"]["input_schema"]
     assert schema["required"] == ["prompt"]
     assert schema["additionalProperties"] is False
