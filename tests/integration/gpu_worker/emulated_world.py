@@ -41,14 +41,14 @@ class Worker:
         lines = self.log.read_text().splitlines(keepends=True)
         return [e for x in lines if x.endswith("\n") and (e := json.loads(x))["event"] == name]
 
-    def wait_event(self, name: str, seconds: float = 20) -> dict[str, Any]:
+    def wait_event(self, name: str, seconds: float = 60) -> dict[str, Any]:
         until(lambda: bool(self.events(name)), seconds, self.log.read_text)
         return self.events(name)[0]
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def wait(self, seconds: float = 20) -> int:
+    def wait(self, seconds: float = 60) -> int:
         return self.process.wait(seconds)
 
 
@@ -73,7 +73,7 @@ class EmulatedWorld:
         assert task is not None
         return task
 
-    def wait_ended(self, task_id: str, seconds: float = 40) -> Task:
+    def wait_ended(self, task_id: str, seconds: float = 60) -> Task:
         def ended() -> bool:
             time.sleep(0.1)
             return self.task(task_id).state.ended

@@ -42,7 +42,7 @@ class Host:
         ]
         return [e for e in lines if e["event"] == name]
 
-    def wait_event(self, name: str, seconds: float = 15) -> dict[str, Any]:
+    def wait_event(self, name: str, seconds: float = 40) -> dict[str, Any]:
         until(lambda: bool(self.events(name)), seconds, self.log.read_text)
         return self.events(name)[0]
 

@@ -60,9 +60,9 @@ def test_the_shipped_worker_is_protected_while_busy_and_drains_on_a_spot_notice(
             [sys.executable, "-m", "gpu_worker"], stdout=out, env=os.environ | variables
         )
         try:
-            until(lambda: '"unprotected"' in log.read_text(), 30, log.read_text)
+            until(lambda: '"unprotected"' in log.read_text(), 60, log.read_text)
             notices.append(b'{"action": "terminate", "time": "2026-11-29T12:00:00Z"}')
-            assert worker.wait(20) == 0
+            assert worker.wait(60) == 0
         finally:
             worker.kill()
             worker.wait()

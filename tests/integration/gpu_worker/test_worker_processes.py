@@ -53,7 +53,7 @@ def test_of_two_worker_processes_one_runs_a_task_of_three_leases_and_the_other_n
 def test_a_killed_workers_task_runs_elsewhere_within_the_lease_and_a_few_seconds(
     world: EmulatedWorld,
 ) -> None:
-    task_id = world.submit("steps", seconds=0.5, text="4")
+    task_id = world.submit("hang_once")
     first = world.start()
     first.wait_event("claimed")
     world.start().wait_event("child_ready")

@@ -91,6 +91,10 @@ class Chaos(Runner):
     def transient(self, ctx: Context, seconds: float, text: str) -> NoReturn:
         raise Transient("the upstream is busy", retry_after=1)
 
+    def hang_once(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
+        ctx.wait(60 if ctx.attempt == 1 else 0)
+        return {"attempt": ctx.attempt}
+
     def steps(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
         first = int(ctx.checkpoint or 0)
         for step in range(first, int(text)):
