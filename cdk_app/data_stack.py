@@ -66,4 +66,5 @@ class DataStack(cdk.Stack):
             errands=self.errands.queue.queue_url,
             webhook_master=self.webhook_master.name,
             webhook_versions=stage.webhook_versions,
+            event_bus=stage.event_bus_name,
         )

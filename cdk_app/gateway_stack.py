@@ -9,6 +9,7 @@ from cdk_app.api_function import ApiFunction
 from cdk_app.authorizer import Authorizer
 from cdk_app.data_stack import DataStack
 from cdk_app.dead_letters import DeadLetters
+from cdk_app.event_bus import EventBus
 from cdk_app.function import FunctionCode
 from cdk_app.http_api import HttpApi
 from cdk_app.outbox_callback import OutboxCallback
@@ -42,6 +43,11 @@ class GatewayStack(cdk.Stack):
         self.stale_sweep = StaleSweep(self, "StaleSweep", stage=stage, code=code, data=data)
         self.dead_letters = DeadLetters(self, "DeadLetters", stage=stage, code=code, data=data)
         self.outbox = OutboxCallback(self, "Outbox", stage=stage, code=code, data=data)
+        self.event_bus = (
+            EventBus(self, "EventBus", stage=stage, code=code, data=data)
+            if stage.event_bus
+            else None
+        )
         self.reconcile = Reconcile(self, "Reconcile", stage=stage, code=code, data=data)
         self.http_api = HttpApi(
             self,

@@ -74,6 +74,8 @@ class Stage:
     """The HTTP API answers 429 above these; they guard the account, not one caller's share."""
     webhook_versions: tuple[int, ...] = (1,)
     """Versions of the callback secrets that sign, the newest first. To rotate: (2, 1), then (2,)."""
+    event_bus: bool = False
+    """Tell an EventBridge bus of every transition, for other systems. One event costs $1 a million."""
     emulator: bool = False
 
     def __post_init__(self) -> None:
@@ -81,6 +83,11 @@ class Stage:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
         if not (self.name.isascii() and self.name.isalnum() and self.name.islower()):
             raise BadSetting("stage", self.name, "lower-case letters and digits")
+
+    @property
+    def event_bus_name(self) -> str:
+        """The bus that is told, when there is one."""
+        return f"{self.prefix}-events"
 
     @property
     def prefix(self) -> str:
@@ -133,6 +140,9 @@ class Environment:
     webhook_versions: tuple[int, ...] = (1,)
     """Versions that sign, the newest first: two while receivers move to a new secret."""
 
+    event_bus: str = "unset"
+    """Name of the bus that is told of every transition."""
+
     def as_variables(self) -> dict[str, str]:
         """The environment variables to set: the stack's half of the contract."""
         return {_variable(f.name): _write(getattr(self, f.name)) for f in fields(self)}
@@ -155,6 +165,7 @@ class Environment:
             errands=_text(environ, "errands"),
             webhook_master=_text(environ, "webhook_master"),
             webhook_versions=_wholes(environ, "webhook_versions"),
+            event_bus=_text(environ, "event_bus"),
         )
 
 

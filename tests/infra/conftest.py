@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -45,19 +46,20 @@ class Template:
 
 @pytest.fixture(scope="session")
 def deployments(tmp_path_factory) -> Callable[[str], Any]:
-    """The deployment of a stage, with a stand-in for the bundle's bytes."""
+    """The deployment of a stage, some of its settings changed; a stand-in for the bundle's bytes."""
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "stand_in.py").write_text("")
 
     @cache
-    def deployed(stage_name: str) -> Any:
+    def deployed(stage_name: str, **settings: Any) -> Any:
         import aws_cdk as cdk  # noqa: PLC0415
 
         from cdk_app.deployment import Deployment  # noqa: PLC0415
 
         app = cdk.App(context=json.loads((ROOT / "cdk.json").read_text())["context"])
         bundle = Bundle(folder, "0" * 64)
-        return Deployment(app, "taskgate", stage=stage(stage_name), bundle=bundle)
+        chosen = replace(stage(stage_name), **settings)
+        return Deployment(app, "taskgate", stage=chosen, bundle=bundle)
 
     return deployed
 

@@ -1,0 +1,1 @@
+"""Tells an EventBridge bus of every transition. Off unless the stage asks for it."""

@@ -1,0 +1,109 @@
+"""The bus hears of every transition once, in order, and of nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.event_bus.handler import run
+from taskgate.aws.codec import encode
+from taskgate.errors import Unavailable
+from taskgate.lifecycle import transitions
+from taskgate.lifecycle.change import applied, rearmed
+from taskgate.lifecycle.history import MAX_ENTRIES
+from taskgate.lifecycle.states import State
+from taskgate.lifecycle.transitions import Outcome
+from taskgate.task import Task
+from taskgate.testing.factories import T0, stamp, task_in
+
+
+class Bus:
+    """Takes what it is given, but for the entries of these numbers."""
+
+    def __init__(self, *refuses: int) -> None:
+        self.refuses, self.entries = set(refuses), list[Mapping[str, Any]]()
+
+    def put(self, entries: Sequence[Mapping[str, Any]]) -> Sequence[bool]:
+        first = len(self.entries)
+        self.entries += entries
+        return [first + i not in self.refuses for i in range(len(entries))]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [str(e["DetailType"]) for e in self.entries]
+
+
+def record(old: Task | None, new: Task, number: int = 1) -> dict[str, Any]:
+    images = {"NewImage": encode(new, 16)} | ({"OldImage": encode(old, 16)} if old else {})
+    return {"dynamodb": {"SequenceNumber": str(number), **images}}
+
+
+def life() -> list[Task]:
+    created = task_in(State.CREATED)
+    queued = applied(created, transitions.enqueue(created, stamp(T0 + 1)))
+    claim = transitions.claim(queued.id, 0, stamp(T0 + 2), "w1", 45_000)
+    running = applied(queued, claim)
+    done = applied(running, transitions.succeed(running, stamp(T0 + 3), Outcome()))
+    return [created, queued, running, done]
+
+
+def test_a_happy_life_is_told_in_four_events() -> None:
+    bus, tasks = Bus(), life()
+    pairs = zip([None, *tasks], tasks, strict=False)
+    records = [record(old, new, i) for i, (old, new) in enumerate(pairs)]
+    assert run(records, bus.put) == {"batchItemFailures": []}
+    assert bus.kinds == ["Task Created", "Task Queued", "Task Processing", "Task Succeeded"]
+    last = json.loads(bus.entries[-1]["Detail"])
+    assert (last["from"], last["state"], last["attempt"]) == ("processing", "succeeded", 1)
+    assert bus.entries[-1]["Source"] == "taskgate"
+
+
+def test_a_clock_that_moved_is_no_event() -> None:
+    bus, task = Bus(), task_in(State.QUEUED)
+    moved = applied(task, rearmed(task, stamp(T0 + 9), T0 + 99_000))
+    assert run([record(task, moved)], bus.put) == {"batchItemFailures": []}
+    assert bus.entries == []
+
+
+def test_a_transition_of_a_folded_history_is_told_all_the_same() -> None:
+    bus, task = Bus(), task_in(State.QUEUED)
+    task = replace(task, history=task.history * MAX_ENTRIES)
+    paused = applied(task, transitions.pause(task, stamp(T0 + 9)))
+    assert len(paused.history) == len(task.history)
+    run([record(task, paused)], bus.put)
+    assert bus.kinds == ["Task Paused"]
+
+
+def test_other_items_of_the_table_are_no_events() -> None:
+    bus = Bus()
+    ledger = {"pk": {"S": "LEDGER#a#b"}, "sk": {"S": "0"}}
+    record_ = {"dynamodb": {"SequenceNumber": "1", "NewImage": ledger}}
+    assert run([record_], bus.put) == {"batchItemFailures": []}
+    assert bus.entries == []
+
+
+def test_what_the_bus_did_not_take_comes_again_from_there() -> None:
+    tasks = [task_in(State.CREATED) for _ in range(25)]
+    bus = Bus(12)
+    answer = run([record(None, t, i) for i, t in enumerate(tasks)], bus.put)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "12"}]}
+
+
+def test_a_bus_that_is_away_fails_the_first_and_loses_none() -> None:
+    def away(entries: Sequence[Mapping[str, Any]]) -> Sequence[bool]:
+        raise Unavailable
+
+    answer = run([record(None, task_in(State.CREATED), 7)], away)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "7"}]}
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_every_state_has_a_kind_of_its_own(state: State) -> None:
+    bus, task = Bus(), task_in(state)
+    task = replace(task, history=(replace(task.history[0], to=state),))
+    run([record(None, task)], bus.put)
+    assert bus.kinds == [f"Task {state.replace('_', ' ').title()}"]
