@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from functions.outbox_callback.guard import Resolve
+from taskgate.outgoing.guard import Resolve
 
 SECONDS: Final = 3.0
 

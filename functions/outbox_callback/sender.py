@@ -18,11 +18,11 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Final, cast
 
 from functions import VERSION
-from functions.outbox_callback.guard import Form, Resolve, Target, checked
 from functions.outbox_callback.resolving import within
-from functions.outbox_callback.unsafe import UnsafeUrl
 from functions.outbox_callback.wire import Clock, TooMuch, Wire
 from taskgate.gateway.delivering import Attempt, Reason, answered
+from taskgate.outgoing.guard import Form, Resolve, Target, checked
+from taskgate.outgoing.unsafe import UnsafeUrl
 
 CONNECT_SECONDS: Final = 3.0
 TOTAL_SECONDS: Final = 10.0

@@ -9,9 +9,9 @@ from hostile_urls import BY_ADDRESS, BY_FORM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.outbox_callback.addresses import refusal
-from functions.outbox_callback.guard import MOST_ADDRESSES, checked, well_formed
-from functions.outbox_callback.unsafe import UnsafeUrl
+from taskgate.outgoing.addresses import refusal
+from taskgate.outgoing.guard import MOST_ADDRESSES, checked, well_formed
+from taskgate.outgoing.unsafe import UnsafeUrl
 
 PUBLIC = "93.184.216.34"
 

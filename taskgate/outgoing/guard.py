@@ -15,9 +15,9 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 from urllib.parse import quote
 
-from functions.outbox_callback.addresses import Address, refusal
-from functions.outbox_callback.hosts import host_of
-from functions.outbox_callback.unsafe import UnsafeUrl
+from taskgate.outgoing.addresses import Address, refusal
+from taskgate.outgoing.hosts import host_of
+from taskgate.outgoing.unsafe import UnsafeUrl
 
 PORTS: Final = frozenset({443, 8443})
 MOST_CHARACTERS: Final = 2048

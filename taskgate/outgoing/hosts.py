@@ -8,8 +8,8 @@ from typing import Final
 
 import idna
 
-from functions.outbox_callback.addresses import Address, refusal
-from functions.outbox_callback.unsafe import UnsafeUrl
+from taskgate.outgoing.addresses import Address, refusal
+from taskgate.outgoing.unsafe import UnsafeUrl
 
 MOST_CHARACTERS: Final = 253
 _LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
