@@ -67,4 +67,6 @@ class DataStack(cdk.Stack):
             webhook_master=self.webhook_master.name,
             webhook_versions=stage.webhook_versions,
             event_bus=stage.event_bus_name,
+            result_days=stage.result_days,
+            record_days=stage.record_days,
         )

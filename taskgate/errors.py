@@ -219,6 +219,22 @@ class ResultNotReady(Problem):
         self.state = state
 
 
+class ResultExpired(Problem):
+    """The result was kept for its time and is gone."""
+
+    code, status = "result_expired", 410
+
+
+class TaskExpired(Problem):
+    """The task ended long ago; only its end is still known."""
+
+    code, status = "task_expired", 410
+
+    def __init__(self, state: str, ended: str) -> None:
+        super().__init__(f"The task {state.replace('_', ' ')} at {ended}; the rest is not kept.")
+        self.state, self.ended = state, ended
+
+
 class VerbNotAllowed(Problem):
     """The task's state does not allow this."""
 

@@ -63,6 +63,9 @@ class Stage:
     clock_shards: int = 16
     retain_data: bool = True
     result_days: int = 30
+    """Results, and inputs after their task's deadline, are gone after this."""
+    record_days: int = 90
+    """An ended task is told of in full for this long; after it, 410 with its end, for ever."""
     upload_days: int = 7
     dead_letter_days: int = 90
     """Kept dead letters are evidence: they outlast the tasks' own retention in the queues."""
@@ -79,6 +82,8 @@ class Stage:
     emulator: bool = False
 
     def __post_init__(self) -> None:
+        if not 1 <= self.result_days <= self.record_days:
+            raise BadSetting("result_days", self.result_days, f"1 to {self.record_days}")
         if not 1 <= self.clock_shards <= 100:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
         if not (self.name.isascii() and self.name.isalnum() and self.name.islower()):
@@ -117,6 +122,14 @@ def stage(name: str) -> Stage:
     return STAGES[name]
 
 
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Days that an ended task is told of: its result's bytes, then its record, then its end alone."""
+
+    results: int = 30
+    records: int = 90
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """What the stack tells a function or a worker, one variable a field, ``TASKGATE_<FIELD>``."""
@@ -142,6 +155,13 @@ class Environment:
 
     event_bus: str = "unset"
     """Name of the bus that is told of every transition."""
+    result_days: int = 30
+    record_days: int = 90
+
+    @property
+    def retention(self) -> Retention:
+        """How long ended tasks are told of."""
+        return Retention(self.result_days, self.record_days)
 
     def as_variables(self) -> dict[str, str]:
         """The environment variables to set: the stack's half of the contract."""
@@ -166,6 +186,8 @@ class Environment:
             webhook_master=_text(environ, "webhook_master"),
             webhook_versions=_wholes(environ, "webhook_versions"),
             event_bus=_text(environ, "event_bus"),
+            result_days=_whole(environ, "result_days"),
+            record_days=_whole(environ, "record_days"),
         )
 
 

@@ -10,6 +10,7 @@ from functions.api.remembered import EndedViews
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.ports import Ports
+from taskgate.settings import Retention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,11 @@ class Desk:
     catalog: Catalog = CATALOG
     ended: EndedViews = field(default_factory=EndedViews)
     sleep: Callable[[float], None] = time.sleep
+
+    @property
+    def retention(self) -> Retention:
+        """How long ended tasks are told of."""
+        return self.room.environment.retention
 
     @property
     def ports(self) -> Ports:

@@ -110,7 +110,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         summary="The whole task, with its history",
         parameters=(TASK_ID,),
         answers={200: Answered("The task.", "Task")},
-        refuses=(*READS, errors.TaskNotFound),
+        refuses=(*READS, errors.TaskNotFound, errors.TaskExpired),
     ),
     ("GET", "/v1/tasks/{task_id}/status"): Operation(
         name="getStatus",
@@ -133,7 +133,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             200: Answered("The status.", "Status", ("ETag", "Cache-Control", "Retry-After")),
             304: Answered("Nothing has changed.", None, ("ETag", "Cache-Control", "Retry-After")),
         },
-        refuses=(*READS, errors.TaskNotFound),
+        refuses=(*READS, errors.TaskNotFound, errors.TaskExpired),
     ),
     ("GET", "/v1/tasks/{task_id}/result"): Operation(
         name="getResult",
@@ -154,7 +154,14 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             302: Answered("To the file, by a link good for 15 minutes.", None, ("Location",)),
             200: Answered("Manifest, links and output.", "Result"),
         },
-        refuses=(*READS, errors.TaskNotFound, errors.ResultNotReady, errors.ResultFileNotFound),
+        refuses=(
+            *READS,
+            errors.TaskNotFound,
+            errors.TaskExpired,
+            errors.ResultNotReady,
+            errors.ResultExpired,
+            errors.ResultFileNotFound,
+        ),
     ),
     ("GET", "/v1/tasks/{task_id}/explain"): Operation(
         name="explainTask",

@@ -13,6 +13,7 @@ from taskgate.errors import (
     IllegalTransition,
     Problem,
     ResultNotReady,
+    TaskExpired,
     Unauthenticated,
     Unavailable,
     VerbNotAllowed,
@@ -112,7 +113,7 @@ def _body(problem: Problem, request_id: str) -> dict[str, Any]:
     }
     if problem.fields:
         body["errors"] = [_field(f) for f in problem.fields[:MAX_FIELDS]]
-    if isinstance(problem, ResultNotReady | VerbNotAllowed) and problem.state:
+    if isinstance(problem, ResultNotReady | TaskExpired | VerbNotAllowed) and problem.state:
         body["state"] = problem.state
     return body
 

@@ -26,7 +26,7 @@ def result(desk: Desk, asked: Asked) -> Response[str]:
     """
     query = asked.query("file", "inline")
     inline = yes_or_no("inline", query.get("inline", "false"))
-    task = reading.finished(desk.ports, asked.principal, asked.task_id)
+    task = reading.finished(desk.ports, asked.principal, asked.task_id, desk.retention)
     if inline or not (task.result or "file" in query):
         return answer(_manifest(desk, task))
     return redirect(_signed(desk, _chosen(task, query.get("file"))))

@@ -30,7 +30,7 @@ def _awaited(desk: Desk, asked: Asked, seconds: int) -> View:
     known, who, task_id = asked.header("if-none-match"), asked.principal, asked.task_id
 
     def look() -> View:
-        return reading.view(desk.ports, who, task_id)
+        return reading.view(desk.ports, who, task_id, desk.retention)
 
     def done(view: View) -> bool:
         news = known is not None and not matches(known, tag_of(text_of(views.status(view))))

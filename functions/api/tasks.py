@@ -36,7 +36,9 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
 def get(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/tasks/{task_id}`: the whole task, with its history."""
     asked.query()
-    return answer(views.whole(reading.view(desk.ports, asked.principal, asked.task_id)))
+    keep = desk.retention
+    view = reading.view(desk.ports, asked.principal, asked.task_id, keep)
+    return answer(views.whole(view))
 
 
 def cancel(desk: Desk, asked: Asked) -> Response[str]:

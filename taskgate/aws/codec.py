@@ -239,6 +239,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "sent_at": _NUMBER,
     "sends": _NUMBER,
     "resent_in": _NUMBER,
+    "resent_for": _TEXT,
     "started_at": _NUMBER,
     "ended_at": _NUMBER,
     "run_at": _NUMBER,

@@ -28,6 +28,7 @@ def build(environment: Environment) -> Ports:
             tasks=environment.tasks_table,
             ephemeral=environment.ephemeral_table,
             clock_shards=environment.clock_shards,
+            input_days=environment.result_days,
             now=now,
         ),
         pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),

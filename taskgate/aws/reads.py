@@ -33,10 +33,11 @@ class DynamoReads:
         clock_shards: int,
         now: Callable[[], int],
         ledger_shards: int = 1,
+        input_days: int = 30,
     ) -> None:
         self._client, self._tasks, self._ephemeral = client, tasks, ephemeral
         self._clock_shards, self._ledger_shards = clock_shards, ledger_shards
-        self._now = now
+        self._now, self._input_days = now, input_days
 
     def get(self, task_id: str) -> Task | None:
         item = self._item(task_key(task_id))

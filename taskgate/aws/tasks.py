@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from taskgate.aws import expressions
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.codec import decode, encode, input_key, part_key
+from taskgate.aws.codec import decode, encode, part_key
 from taskgate.aws.reads import DynamoReads
 from taskgate.aws.transactions import Cancelled, transact
 from taskgate.aws.values import Item, Value, n, s, text_of
@@ -28,7 +28,7 @@ class DynamoTasks(DynamoReads):
         task = submission.task
         actions = [
             {"Put": self._new(encode(task, self._clock_shards))},
-            {"Put": self._new({**input_key(task.id), "input": s(submission.input)})},
+            {"Put": self._new(self._beside(task, "INPUT", {"input": s(submission.input)}))},
             {
                 "Update": expressions.ledger_entry(
                     self._tasks, task.id, task.owner, submission.max_pending, self._ledger_shards
@@ -36,7 +36,7 @@ class DynamoTasks(DynamoReads):
             },
         ]
         if submission.then is not None:
-            kept = {**part_key(task.id, "THEN"), "then": s(submission.then)}
+            kept = self._beside(task, "THEN", {"then": s(submission.then)})
             actions.append({"Put": self._new(kept)})
         if submission.idempotency:
             actions.append({"Put": self._idempotency(submission)})
@@ -56,12 +56,19 @@ class DynamoTasks(DynamoReads):
         key = part_key(task_id, f"CALLBACK#{generation}")
         try:
             with available():
-                self._client.put_item(**self._new({**key, "body": s(body)}))
+                gone = self._now() // 1000 + self._input_days * 24 * 3600
+                item = {**key, "body": s(body), "expires_at": n(gone)}
+                self._client.put_item(**self._new(item))
         except ClientError as error:
             if code_of(error) != "ConditionalCheckFailedException":
                 raise
             return text_of(error.response["Item"], "body")  # type: ignore[typeddict-item]
         return body
+
+    def _beside(self, task: Task, part: str, values: dict[str, Value]) -> dict[str, Value]:
+        """An item that serves the task's run, and goes some time after it must have ended."""
+        gone = task.deadline_at // 1000 + self._input_days * 24 * 3600
+        return {**part_key(task.id, part), **values, "expires_at": n(gone)}
 
     def _new(self, item: dict[str, Value]) -> dict[str, Any]:
         return {

@@ -7,15 +7,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from taskgate.errors import ResultNotReady, TaskNotFound, Unavailable
+from taskgate.errors import (
+    ResultExpired,
+    ResultNotReady,
+    TaskExpired,
+    TaskNotFound,
+    Unavailable,
+)
 from taskgate.events import swallowed
+from taskgate.gateway.announcing import rfc3339
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ledger, Ports, Pulse
 from taskgate.principal import Principal
+from taskgate.settings import Retention
 from taskgate.task import Task
 
 T = TypeVar("T")
 
+DAY_MS: Final = 24 * 3_600_000
+FOREVER: Final = Retention(10**5, 10**5)
 MAX_WAIT: Final = 20
 """Seconds; the function must answer within 29."""
 TASK_ID: Final = re.compile(r"task_[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -44,11 +54,14 @@ class View:
         return self.pulse.stage if self.pulse else ""
 
 
-def view(ports: Ports, principal: Principal, task_id: str) -> View:
-    """The task with its pulse: 1 call."""
+def view(ports: Ports, principal: Principal, task_id: str, keep: Retention = FOREVER) -> View:
+    """The task with its pulse: 1 call. After its time `TaskExpired`, which tells how it ended.
+
+    An accepted id is never unknown again: the record stays, what it tells does not.
+    """
     principal.require("tasks:read")
     task, pulse = ports.tasks.get_with_pulse(task_id)
-    task = owned(task, principal)
+    task = told(owned(task, principal), ports.now(), keep)
     current = pulse if pulse and pulse.attempt == task.attempt else None
     return View(task, current)
 
@@ -76,13 +89,26 @@ def awaited(
     return found
 
 
-def finished(ports: Ports, principal: Principal, task_id: str) -> Task:
-    """The task with its result, or `ResultNotReady`: 1 call."""
+def finished(ports: Ports, principal: Principal, task_id: str, keep: Retention = FOREVER) -> Task:
+    """The task with its result; `ResultNotReady` before its time, `ResultExpired` after: 1 call."""
     principal.require("tasks:read")
-    task = owned(ports.tasks.get(task_id), principal)
+    task = told(owned(ports.tasks.get(task_id), principal), ports.now(), keep)
     if task.state is not State.SUCCEEDED:
         raise ResultNotReady(task.state)
+    if _older(task, ports.now(), keep.results):
+        raise ResultExpired
     return task
+
+
+def told(task: Task, now: int, keep: Retention) -> Task:
+    """The task while it is told of in full; else `TaskExpired`."""
+    if _older(task, now, keep.records):
+        raise TaskExpired(task.state.value, rfc3339(task.ended_at or task.since))
+    return task
+
+
+def _older(task: Task, now: int, days: int) -> bool:
+    return task.state.ended and (task.ended_at or task.since) + days * DAY_MS <= now
 
 
 def stats(ports: Ports, principal: Principal) -> Ledger:
