@@ -33,43 +33,49 @@ class Dashboard(Construct):
             dashboard_name=stage.prefix,
             widgets=[
                 [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=24)],
-                [
-                    self._graph("Executing tasks", (metrics.EXECUTING_COUNT, "Sum")),
-                    self._graph(
-                        "How long they have run, s",
-                        (metrics.EXECUTING_DURATION, "p50"),
-                        (metrics.EXECUTING_DURATION, "p95"),
-                        (metrics.EXECUTING_DURATION, "Maximum"),
-                    ),
-                    self._graph("Stalled tasks", (metrics.STUCK, "Maximum")),
-                ],
-                [
-                    self._graph(
-                        "Wait in the lane, s",
-                        (metrics.QUEUE_WAIT, "p50"),
-                        (metrics.QUEUE_WAIT, "p95"),
-                    ),
-                    _waiting(lanes),
-                    self._graph(
-                        "Run time, s",
-                        (metrics.RUN_DURATION, "p50"),
-                        (metrics.RUN_DURATION, "p95"),
-                    ),
-                ],
-                [
-                    self._graph("Wasted GPU time, s", (metrics.WASTED, "Sum")),
-                    self._graph("Retries", (metrics.RETRIES, "Sum")),
-                    self._graph("Dead letters", (metrics.DEAD_LETTERS, "Sum")),
-                ],
-                [
-                    self._graph("Oldest overdue clock, s", (metrics.OLDEST_OVERDUE, "Maximum")),
-                    self._graph(
-                        "The sweep", (metrics.SWEEP_RAN, "Sum"), (metrics.TASKS_LOOKED_AT, "Sum")
-                    ),
-                    self._graph("Unaccounted tasks", (metrics.UNACCOUNTED, "Maximum")),
-                ],
+                *self._progress(lanes),
+                *self._trouble(),
             ],
         )
+
+    def _progress(self, lanes: Lanes) -> list[list[cloudwatch.IWidget]]:
+        return [
+            [
+                self._graph("Executing tasks", (metrics.EXECUTING_COUNT, "Sum")),
+                self._graph(
+                    "How long they have run, s",
+                    (metrics.EXECUTING_DURATION, "p50"),
+                    (metrics.EXECUTING_DURATION, "p95"),
+                    (metrics.EXECUTING_DURATION, "Maximum"),
+                ),
+                self._graph("Stalled tasks", (metrics.STUCK, "Maximum")),
+            ],
+            [
+                self._graph(
+                    "Wait in the lane, s", (metrics.QUEUE_WAIT, "p50"), (metrics.QUEUE_WAIT, "p95")
+                ),
+                _waiting(lanes),
+                self._graph(
+                    "Run time, s", (metrics.RUN_DURATION, "p50"), (metrics.RUN_DURATION, "p95")
+                ),
+            ],
+        ]
+
+    def _trouble(self) -> list[list[cloudwatch.IWidget]]:
+        return [
+            [
+                self._graph("Wasted GPU time, s", (metrics.WASTED, "Sum")),
+                self._graph("Retries", (metrics.RETRIES, "Sum")),
+                self._graph("Dead letters", (metrics.DEAD_LETTERS, "Sum")),
+            ],
+            [
+                self._graph("Oldest overdue clock, s", (metrics.OLDEST_OVERDUE, "Maximum")),
+                self._graph(
+                    "The sweep", (metrics.SWEEP_RAN, "Sum"), (metrics.TASKS_LOOKED_AT, "Sum")
+                ),
+                self._graph("Unaccounted tasks", (metrics.UNACCOUNTED, "Maximum")),
+            ],
+        ]
 
     def _graph(self, title: str, *lines: tuple[str, str]) -> cloudwatch.GraphWidget:
         left = [

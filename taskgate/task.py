@@ -153,6 +153,8 @@ class Task:
     """Messages sent again for the present stay in the lane."""
     resent_in: int | None = None
     """The generation in which a dead message was answered by a fresh one; the next ends it."""
+    resent_for: str | None = None
+    """Which dead message that was: it may be delivered twice, and is then no second one."""
     started_at: int | None = None
     ended_at: int | None = None
     run_at: int | None = None

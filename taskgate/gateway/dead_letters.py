@@ -60,7 +60,7 @@ def answer(ports: Ports, archive: Archive, letter: DeadLetter, message: Message 
     if message is None:
         verdict, step = LetterVerdict(LetterStep.LEAVE, "not a message of ours"), UNREADABLE
     else:
-        verdict = _settle(ports, message)
+        verdict = _settle(ports, letter.id, message)
         step = verdict.step.value
     event(
         "dead_letter",
@@ -74,14 +74,14 @@ def answer(ports: Ports, archive: Archive, letter: DeadLetter, message: Message 
     return step
 
 
-def _settle(ports: Ports, message: Message) -> LetterVerdict:
+def _settle(ports: Ports, letter: str, message: Message) -> LetterVerdict:
     task = ports.tasks.get(message.task_id)
     for _ in range(MAX_RE_READS):
-        verdict = judge_letter(task, message.attempt, ports.now())
+        verdict = judge_letter(task, letter, message.attempt, ports.now())
         if task is None or verdict.step is LetterStep.LEAVE:
             return verdict
         try:
-            _act(ports, task, verdict)
+            _act(ports, task, letter, verdict)
         except Refused as refused:
             task = refused.current
         else:
@@ -89,7 +89,7 @@ def _settle(ports: Ports, message: Message) -> LetterVerdict:
     raise Unavailable
 
 
-def _act(ports: Ports, task: Task, verdict: LetterVerdict) -> None:
+def _act(ports: Ports, task: Task, letter: str, verdict: LetterVerdict) -> None:
     made = stamp(ports.now(), ACTOR, verdict.reason)
     if verdict.step is LetterStep.BURY:
         poison = TaskError(ErrorCode.POISON, verdict.reason, ErrorClass.PERMANENT)
@@ -99,7 +99,7 @@ def _act(ports: Ports, task: Task, verdict: LetterVerdict) -> None:
     rest = max(0, (task.not_before or 0) - made.at)
     seconds = -(-min(rest, LONGEST_DELAY) // 1000)
     ports.lanes.send(task.lane, Message(task.id, task.attempt), seconds)
-    _apply(ports, task, transitions.resend(task, made))
+    _apply(ports, task, transitions.resend(task, made, letter))
 
 
 def _apply(ports: Ports, task: Task, change: Change) -> None:

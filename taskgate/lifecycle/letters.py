@@ -29,8 +29,8 @@ class LetterVerdict:
     reason: str
 
 
-def judge_letter(task: Task | None, attempt: int, now: int) -> LetterVerdict:
-    """The step for the task of a dead message; `attempt` is what the message carried."""
+def judge_letter(task: Task | None, letter: str, attempt: int, now: int) -> LetterVerdict:
+    """The step for the task of a dead message: the id of the letter, and the attempt it carried."""
     if task is None:
         return _leave("no such task")
     if task.state.ended:
@@ -39,14 +39,16 @@ def judge_letter(task: Task | None, attempt: int, now: int) -> LetterVerdict:
         return _leave("a worker holds it, and its clock watches that worker")
     if task.state in (State.SCHEDULED, State.PAUSED):
         return _leave(f"it is {task.state}: it waits for its clock, not for a message")
-    return _waiting(task, attempt, now)
+    return _waiting(task, letter, attempt, now)
 
 
-def _waiting(task: Task, attempt: int, now: int) -> LetterVerdict:
+def _waiting(task: Task, letter: str, attempt: int, now: int) -> LetterVerdict:
     if attempt < task.attempt:
         return _leave("an older message: the task was claimed since")
     if now >= task.queue_ends_at:
         return _leave("its waiting is over: the clock ends it")
+    if task.resent_in == task.generation and task.resent_for == letter:
+        return _leave("this letter was answered already")
     if task.resent_in == task.generation:
         return LetterVerdict(LetterStep.BURY, "its messages die unclaimed, a fresh one too")
     if task.attempt > 0 and not task.budgets.crashes.left:

@@ -54,10 +54,11 @@ def reschedule(task: Task, stamp: Stamp, run_at: int) -> Change:
     return moved(task, Verb.RESCHEDULE, State.QUEUED, stamp, **waiting, **times)
 
 
-def resend(task: Task, stamp: Stamp) -> Change:
-    """Its message died unclaimed and a fresh one was sent: once in a generation."""
+def resend(task: Task, stamp: Stamp, letter: str) -> Change:
+    """Its message, the dead `letter`, was answered by a fresh one: once in a generation."""
+    mark: dict[str, Any] = {"resent_in": task.generation, "resent_for": letter}
     if task.state is not State.CREATED:
-        return rearmed(task, stamp, sent_at=stamp.at, resent_in=task.generation)
+        return rearmed(task, stamp, sent_at=stamp.at, **mark)
     return moved(
         task,
         Verb.ENQUEUE,
@@ -66,7 +67,7 @@ def resend(task: Task, stamp: Stamp) -> Change:
         queued_at=stamp.at,
         sent_at=stamp.at,
         sends=0,
-        resent_in=task.generation,
+        **mark,
     )
 
 

@@ -131,17 +131,17 @@ def test_a_task_that_a_live_worker_holds_is_left_alone(
 
 @pytest.mark.parametrize("state", sorted(ENDED | HELD | {State.SCHEDULED, State.PAUSED}))
 def test_a_task_that_waits_for_no_message_is_left_as_it_is(state: State) -> None:
-    assert judge_letter(task_in(state), 1, task_in(state).since).step is LetterStep.LEAVE
+    assert judge_letter(task_in(state), "m1", 1, task_in(state).since).step is LetterStep.LEAVE
 
 
 def test_an_old_message_of_a_task_that_was_claimed_since_ends_nothing() -> None:
     task = task_in(State.RETRYING)
-    assert judge_letter(task, task.attempt - 1, task.since).step is LetterStep.LEAVE
+    assert judge_letter(task, "m1", task.attempt - 1, task.since).step is LetterStep.LEAVE
 
 
 def test_a_task_whose_waiting_is_over_is_left_to_its_clock_and_times_out_honestly() -> None:
     task = task_in(State.QUEUED)
-    assert judge_letter(task, 0, task.queue_ends_at).step is LetterStep.LEAVE
+    assert judge_letter(task, "m1", 0, task.queue_ends_at).step is LetterStep.LEAVE
 
 
 @pytest.mark.parametrize("state", sorted(LIVE))
@@ -166,6 +166,16 @@ def test_a_letter_is_kept_even_when_nothing_else_can_be_done(
         answered(world, archive, task)
     assert world.tasks.tasks[task.id].resent_in is None  # the one fresh message is not used up
     assert json.loads(archive.texts[letter(world).key])["body"] == "the body"
+
+
+def test_a_letter_that_is_delivered_twice_is_not_taken_for_a_second_one(
+    world: MemoryWorld, archive: MemoryArchive
+) -> None:
+    task = lost(world)
+    assert answered(world, archive, task) == LetterStep.RESEND
+    assert answered(world, archive, task) == LetterStep.LEAVE
+    assert world.state(task.id) is State.QUEUED
+    assert (world.lanes.total(), len(archive.texts)) == (1, 1)
 
 
 def test_the_same_letter_twice_is_kept_once_and_does_no_harm(
