@@ -1,10 +1,11 @@
 # Every command of this project. A machine needs Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check fix e2e soak model crash-points synth deploy clean
+.PHONY: help demo dev test check fix e2e soak simulate model crash-points synth deploy clean
 
 PYTHON ?= python3
 STAGE ?= prod
 SECONDS ?= 120
+SEEDS ?= 1000
 # What CDK asks about before a deploy: broadening rights, any-change or never (in a pipeline).
 APPROVAL ?= broadening
 VENV := .venv/bin
@@ -38,6 +39,9 @@ e2e: $(READY) ## Only the tests against the deployed local stack
 
 soak: $(READY) ## SECONDS of load (default 120) while workers are killed; then every task is counted
 	$(VENV)/python -m tests.soak.soak --seconds $(SECONDS)
+
+simulate: $(READY) ## Play SEEDS worlds (default 1000) in which everything goes wrong
+	TASKGATE_SEEDS=$(SEEDS) $(VENV)/pytest tests/simulation/test_simulation.py -q -n 2
 
 model: $(READY) ## Walk every interleaving of all small worlds (some ten minutes), print the figures
 	TASKGATE_WHOLE_MODEL=1 $(VENV)/pytest tests/simulation/test_model.py -q -s -n 2 --dist load

@@ -1,4 +1,4 @@
-"""Worlds in which everything goes wrong, by seed. `make soak-model SEEDS=1000` plays more."""
+"""Worlds in which everything goes wrong, by seed. `make simulate SEEDS=1000` plays more."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_an_entry_of_the_index_without_a_task_does_no_harm(world: MemoryWorld) -
 def test_the_sweep_reads_what_is_due_and_nothing_else(
     world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(1_000):
+    for _ in range(100_000):
         put(world, task_in(State.QUEUED, at=world.clock() + 10**7))
     for _ in range(10):
         put(world, task_in(State.QUEUED, at=world.clock() - 200_000))
