@@ -51,7 +51,9 @@ def extend(task: Task, stamp: Stamp, seconds: int) -> Change:
     """More time for the run, at most the type's `max_run` in all."""
     run_timeout = min(task.limits.run_timeout + seconds * 1000, task.limits.max_run)
     limits = replace(task.limits, run_timeout=run_timeout)
-    return moved(task, Verb.EXTEND, State.PROCESSING, stamp, limits=limits)
+    # The new limit is computed from the copy, and it is this attempt's: both must still stand.
+    guard = replace(held(task, Verb.EXTEND), version=task.version)
+    return moved(task, Verb.EXTEND, State.PROCESSING, stamp, guard, limits=limits)
 
 
 def succeed(task: Task, stamp: Stamp, outcome: Outcome) -> Change:

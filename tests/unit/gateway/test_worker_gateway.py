@@ -137,10 +137,23 @@ def test_the_old_holder_of_a_task_that_was_taken_over_can_write_nothing(
         lambda: gateway(world, "w1").fail(old, BROKEN),
         lambda: gateway(world, "w1").hand_back(old, None),
         lambda: gateway(world, "w1").stopped(old),
+        lambda: gateway(world, "w1").snooze(old, 5),
+        lambda: gateway(world, "w1").extend(old, 60),
+        lambda: gateway(world, "w1").refresh(old),
     ):
         with pytest.raises(Refused):
             end()
     assert gateway(world, "w2").succeed(new, [], None).attempt == 2
+
+
+def test_a_worker_extends_its_run_though_it_was_suspected_meanwhile(world: MemoryWorld) -> None:
+    task = submitted(world)
+    held = claimed(world)
+    world.clock.advance(50)
+    world.tasks.apply(transitions.stall(world.tasks.tasks[task.id], stamp(world.clock())))
+    longer = gateway(world).extend(held, 60)
+    assert longer.task.state is State.PROCESSING
+    assert longer.task.limits.run_timeout == held.task.limits.run_timeout + 60_000
 
 
 def test_a_transient_failure_comes_back_after_its_backoff(world: MemoryWorld) -> None:
