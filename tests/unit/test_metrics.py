@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -148,3 +150,14 @@ def test_measuring_twice_measures_once(lines: list[dict[str, Any]]) -> None:
     events.event("retry", type="ocr", error_class="crash")
     assert len(lines) == 1
     assert len(events.LOG.filters) == 1
+
+
+def test_a_workers_line_bears_its_metrics_at_the_top_as_cloudwatch_demands() -> None:
+    code = (
+        "from gpu_worker.logs import log_to_stdout; from taskgate.events import event, measure;"
+        "log_to_stdout('w1'); measure('prod'); event('retry', type='ocr', error_class='crash')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    line = json.loads(done.stdout)
+    assert (line["worker"], line["task_retries"], line["stage"]) == ("w1", 1, "prod")
+    assert directives(line)["task_retries_crash"] == [["stage"], ["stage", "type"]]

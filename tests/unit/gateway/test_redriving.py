@@ -58,6 +58,8 @@ def test_a_filter_keeps_type_code_and_time_apart(world: MemoryWorld) -> None:
     assert ids_found(world) == {old.id, new.id}
     assert ids_found(world, code=ErrorCode.MODEL_ERROR) == {old.id}
     assert ids_found(world, since=world.clock() - HOUR * 1000) == {new.id}
+    world.clock.advance(60)
+    assert ids_found(world, since=world.clock() - 59_000) == set()
     assert ids_found(world, type="text_to_image") == set()
     assert ids_found(world, type="embed_document") == {old.id, new.id}
 
