@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from taskgate.lifecycle.change import Change
+from taskgate.lifecycle.retry import ErrorClass
 from taskgate.lifecycle.states import HELD, State, Verb
 from taskgate.metrics import measured
 from taskgate.task import Task
@@ -47,6 +48,7 @@ def transition(change: Change, before: Task | None, after: Task) -> None:
         error=after.error.code if after.error else None,
         waited_seconds=_waited(change, after),
         **_run(change, before, after),
+        **_again(change, after),
     )
 
 
@@ -72,6 +74,15 @@ def _run(change: Change, before: Task | None, after: Task) -> dict[str, Any]:
     if after.state is State.SUCCEEDED:
         return {"ran_seconds": seconds}
     return {"ran_seconds": seconds, "wasted_seconds": seconds, "cause": _cause(change, after)}
+
+
+def _again(change: Change, after: Task) -> dict[str, Any]:
+    """A run that starts again for no error of its own; what failed tells `retry` itself."""
+    if change.verb is Verb.TAKE_OVER or (change.verb is Verb.RESCUE and not after.state.ended):
+        return {"again": 1, "error_class": ErrorClass.CRASH}
+    if change.verb is Verb.PAUSE and after.resume_at == change.stamp.at:
+        return {"again": 1, "error_class": ErrorClass.INTERRUPTION}
+    return {}
 
 
 def _cause(change: Change, after: Task) -> str:

@@ -54,6 +54,7 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
         Metric(QUEUE_WAIT, SECONDS, "waited_seconds", "type"),
         Metric(RUN_DURATION, SECONDS, "ran_seconds", "type"),
         Metric(WASTED, SECONDS, "wasted_seconds", "type", named_by="cause"),
+        Metric(RETRIES, COUNT, "again", "type", named_by="error_class"),
     ),
     "retry": (Metric(RETRIES, label="type", named_by="error_class"),),
     "swept": (

@@ -15,7 +15,7 @@ import pytest
 from taskgate import events, metrics
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, applied
-from taskgate.lifecycle.retry import ErrorClass, ErrorCode, RetryAt
+from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode, RetryAt
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.metrics import measured
@@ -23,6 +23,7 @@ from taskgate.task import Task, TaskError
 from taskgate.testing.factories import LIMITS, T0, stamp, task_in
 
 LATER = T0 + 90_000
+LOST = TaskError(ErrorCode.HEARTBEAT_LOST, "gone", ErrorClass.CRASH)
 FAILED = TaskError(ErrorCode.MODEL_ERROR, "no", ErrorClass.TRANSIENT)
 
 
@@ -128,6 +129,33 @@ def test_a_run_that_did_not_count_is_waste_of_its_cause(
     task = replace(task_in(state), error=None)
     line = told(lines, task, build(task))
     assert line["wasted_gpu_seconds"] == line[f"wasted_gpu_seconds_{cause}"] == 90.0
+
+
+@pytest.mark.parametrize(
+    ("state", "build", "kind"),
+    [
+        (State.PROCESSING, lambda t: transitions.take_over(t, stamp(LATER), "w2"), "crash"),
+        (State.STALLED, lambda t: transitions.rescue(t, stamp(LATER), LOST), "crash"),
+        (State.PROCESSING, lambda t: transitions.hand_back(t, stamp(LATER), None), "interruption"),
+    ],
+)
+def test_a_run_that_starts_again_for_no_error_of_its_own_is_a_retry_of_its_class(
+    lines: list[dict[str, Any]], state: State, build: Any, kind: str
+) -> None:
+    task = task_in(state)
+    assert told(lines, task, build(task))[f"task_retries_{kind}"] == 1
+
+
+def test_a_rescue_that_ends_the_task_and_a_pause_by_hand_are_no_retries(
+    lines: list[dict[str, Any]],
+) -> None:
+    broke = task_in(State.STALLED, budgets=Budgets(Budget(3), Budget(0), Budget(20)))
+    waiting = task_in(State.QUEUED)
+    for task, change in (
+        (broke, transitions.rescue(broke, stamp(LATER), LOST)),
+        (waiting, transitions.pause(waiting, stamp(LATER))),
+    ):
+        assert "task_retries" not in told(lines, task, change)
 
 
 def test_a_run_that_goes_on_tells_no_duration(lines: list[dict[str, Any]]) -> None:
