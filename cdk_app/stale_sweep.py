@@ -59,4 +59,5 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [data.ephemeral.table.table_arn],
         ),
         allow(["sqs:SendMessage"], data.lanes.arns),
+        allow(["sqs:SendMessage"], [data.errands.queue.queue_arn]),
     ]

@@ -5,7 +5,7 @@ Every method may raise `Unavailable`: throttled, busy or out of reach after the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -92,20 +92,6 @@ class Page(Generic[T]):
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiKey:
-    """A stored API key: the hash of its secret, never the secret."""
-
-    id: str
-    secret_sha256: bytes
-    owner: Owner
-    scopes: frozenset[str]
-    max_pending: int
-    expires_at: int | None = None
-    """Epoch seconds."""
-    revoked: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Signal:
     """What the gateway tells the worker of one attempt, through the pulse."""
@@ -169,6 +155,9 @@ class TaskStore(Protocol):
     def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
         """The task and its pulse, in one consistent call."""
 
+    def get_many(self, task_ids: Sequence[str]) -> Mapping[str, Task]:
+        """Those of the tasks that are on record, by id; at most 100, in one call."""
+
     def get_input(self, task_id: str) -> str | None:
         """The validated input, a JSON text."""
 
@@ -192,14 +181,6 @@ class TaskStore(Protocol):
 
     def ledger(self, owner: Owner) -> Ledger:
         """The owner's books, all shards added up."""
-
-
-class KeyStore(Protocol):
-    """The API keys."""
-
-    def get_key(self, key_id: str) -> ApiKey | None: ...
-
-    def put_key(self, key: ApiKey) -> None: ...
 
 
 class Pulses(Protocol):
@@ -243,6 +224,13 @@ class Lanes(Protocol):
         """The lane's real visibility timeout in seconds."""
 
 
+class Errands(Protocol):
+    """The queue of tasks that somebody should look at soon, to settle them or to tell of them."""
+
+    def send(self, task_id: str, delay: int, news: str | None = None) -> None:
+        """Have the task looked at in `delay` seconds (at most 900), or tell its `news` once."""
+
+
 class Results(Protocol):
     """The bytes."""
 
@@ -278,4 +266,5 @@ class Ports:
     rates: Rates
     lanes: Lanes
     results: Results
+    errands: Errands
     now: Now

@@ -18,7 +18,7 @@ from functions.outbox_callback.sender import Sender
 from functions.rooms import open_room
 from taskgate.aws import clients
 from taskgate.aws.codec import id_of
-from taskgate.aws.errands import SqsErrands, read
+from taskgate.aws.errands import read
 from taskgate.aws.master import tenant_secrets
 from taskgate.aws.ports import now
 from taskgate.aws.receivers import DynamoReceivers
@@ -57,7 +57,7 @@ def pass_on(outbox: Outbox, records: list[Record]) -> dict[str, Any]:
     for record in records:
         try:
             if newly_owed(record):
-                outbox.errands.send(id_of(record["dynamodb"]["NewImage"]), 0)
+                outbox.ports.errands.send(id_of(record["dynamodb"]["NewImage"]), 0)
         except Unavailable:
             return {"batchItemFailures": [{"itemIdentifier": _sequence(record)}]}
     return {"batchItemFailures": []}
@@ -71,8 +71,9 @@ def newly_owed(record: Record) -> bool:
 
 def settle(outbox: Outbox, record: Record) -> None:
     """One look at one task, as often as there is something to settle at once."""
-    task_id = read(str(record["body"]))
-    tell("errand", task=task_id, did=outbox.settle(task_id))
+    task_id, news = read(str(record["body"]))
+    did = outbox.tell(task_id, news) if news else outbox.settle(task_id)
+    tell("errand", task=task_id, did=did)
 
 
 def _backstop(outbox: Outbox, time_left_ms: int) -> dict[str, Any]:
@@ -101,7 +102,6 @@ def _outbox() -> Outbox:
         environment=environment,
         courier=_courier(environment),
         receivers=DynamoReceivers(clients.dynamodb(), table=environment.ephemeral_table, now=now),
-        errands=SqsErrands(clients.sqs(), environment.errands),
         secrets=functools.partial(
             tenant_secrets, environment.webhook_master, environment.webhook_versions
         ),

@@ -17,16 +17,18 @@ class SqsErrands:
     def __init__(self, client: SQSClient, url: str) -> None:
         self._client, self._url = client, url
 
-    def send(self, task_id: str, delay: int) -> None:
+    def send(self, task_id: str, delay: int, news: str | None = None) -> None:
+        errand = {"task": task_id} | ({"news": news} if news else {})
         with available():
             self._client.send_message(
-                QueueUrl=self._url, MessageBody=json.dumps({"task": task_id}), DelaySeconds=delay
+                QueueUrl=self._url, MessageBody=json.dumps(errand), DelaySeconds=delay
             )
 
 
-def read(body: str) -> str:
-    """The task id of an errand's body; `ValueError` for anything else."""
+def read(body: str) -> tuple[str, str | None]:
+    """The task id of an errand's body and its news, if any; `ValueError` for anything else."""
     try:
-        return str(json.loads(body)["task"])
-    except (KeyError, TypeError) as error:
+        errand = json.loads(body)
+        return str(errand["task"]), errand.get("news")
+    except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("not an errand") from error

@@ -6,6 +6,7 @@ import time
 
 from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
+from taskgate.aws.errands import SqsErrands
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
 from taskgate.aws.rates import DynamoRates
@@ -22,6 +23,7 @@ def now() -> int:
 def build(environment: Environment) -> Ports:
     """Clients and ports; boto reads region, credentials and endpoint from the process."""
     dynamodb = clients.dynamodb()
+    sqs = clients.sqs()
     return Ports(
         tasks=DynamoTasks(
             dynamodb,
@@ -33,7 +35,8 @@ def build(environment: Environment) -> Ports:
         ),
         pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),
         rates=DynamoRates(dynamodb, table=environment.ephemeral_table, now=now),
-        lanes=SqsLanes(clients.sqs(), environment.lanes),
+        lanes=SqsLanes(sqs, environment.lanes),
+        errands=SqsErrands(sqs, environment.errands),
         results=S3Results(clients.s3(), environment.results_bucket),
         now=now,
     )

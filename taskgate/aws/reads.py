@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from taskgate.aws import expressions
@@ -53,6 +53,11 @@ class DynamoReads:
             decode_pulse(pulses[0], self._now()) if pulses else None,
         )
 
+    def get_many(self, task_ids: Sequence[str]) -> Mapping[str, Task]:
+        keys = [task_key(task_id) for task_id in dict.fromkeys(task_ids)]
+        found = self._batch({self._tasks: keys}) if keys else {}
+        return {task.id: task for task in map(decode, found.get(self._tasks, []))}
+
     def get_input(self, task_id: str) -> str | None:
         item = self._item(input_key(task_id))
         return text_of(item, "input") if item else None
@@ -73,8 +78,7 @@ class DynamoReads:
             forward=False,
         )
         ids = [id_of(item) for item in page["Items"]]
-        found = self._batch({self._tasks: [task_key(i) for i in ids]}) if ids else {}
-        tasks = {t.id: t for t in map(decode, found.get(self._tasks, []))}
+        tasks = self.get_many(ids)
         more = ids[-1] if ids and "LastEvaluatedKey" in page else None
         return Page([tasks[i] for i in ids if i in tasks], more)
 

@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 from taskgate.catalog import Catalog
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed
-from taskgate.gateway import announcing, delivering
+from taskgate.gateway import announcing, delivering, news
 from taskgate.gateway.delivering import Attempt, Delivered, Go, PutOff, TryAt
 from taskgate.gateway.following import create_follow_ups
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import owing
 from taskgate.lifecycle.change import Stamp
+from taskgate.lifecycle.history import cap_bytes
 from taskgate.ports import Due, Ports
 from taskgate.receivers import Receivers, receiver_of
 from taskgate.settings import Environment
@@ -28,6 +29,8 @@ from taskgate.task import Duty, Task, Tried
 from taskgate.webhooks.signing import signed
 
 PAGE: Final = 100
+MOST_DETAIL: Final = 80
+"""Bytes that are kept of what is said about an attempt: a task with its callback stays small."""
 LONGEST_DELAY: Final = 900
 """Seconds that a message may be delayed; a later attempt is the clock's to bring."""
 
@@ -36,14 +39,6 @@ class Courier(Protocol):
     """Sends the bytes to the address, and says what came of it. It raises nothing."""
 
     def __call__(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt: ...
-
-
-class Errands(Protocol):
-    """The queue of tasks that owe something and should be looked at soon."""
-
-    def send(self, task_id: str, delay: int) -> None:
-        """Have the task looked at in `delay` seconds, at most `LONGEST_DELAY`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +50,6 @@ class Outbox:
     environment: Environment
     courier: Courier
     receivers: Receivers
-    errands: Errands
     secrets: Callable[[str], tuple[str, ...]]
     """A tenant's signing secrets, the newest first."""
     draw: Callable[[], float] = random.random
@@ -71,6 +65,25 @@ class Outbox:
             return self._settle(task)
         except Refused:
             return "outrun"
+
+    def tell(self, task_id: str, told: str) -> str:
+        """Send one piece of news of a running task, once: whatever comes of it is not kept."""
+        task, pulse = self.ports.tasks.get_with_pulse(task_id)
+        if task is None or task.callback is None or not news.current(task, told):
+            return "no_news"
+        now, receiver = self.ports.now(), _receiver(task)
+        seen = self.receivers.get(receiver)
+        if seen.is_open:
+            return "receiver_ill"  # its probes are for what must be delivered
+        mine = pulse if pulse and pulse.attempt == task.attempt else None
+        raw = news.body(task, mine, told, now).encode()
+        message = f"{announcing.message_id(task)}_{task.version}_{now}"
+        headers = signed(message, now // 1000, raw, self.secrets(task.owner.tenant))
+        attempt = self.courier(task.callback.url, headers, raw)
+        noted, draw = self.ports.now(), self.draw()
+        delivering.note(self.receivers, receiver, Go(seen), attempt, now=noted, draw=draw)
+        event("news", task=task.id, news=told, status=attempt.status, reason=attempt.reason.value)
+        return "told"
 
     def errands_due(self, shards: Iterable[int], stop_at: int) -> int:
         """The backstop: send an errand for every owed clock that is due; returns how many."""
@@ -88,7 +101,7 @@ class Outbox:
 
     def _sent(self, due: Due) -> bool:
         try:
-            self.errands.send(due.task_id, 0)
+            self.ports.errands.send(due.task_id, 0)
         except Unavailable as error:
             swallowed("errand_unsent", error, task=due.task_id)
             return False
@@ -151,7 +164,8 @@ class Outbox:
     def _recorded(self, task: Task, attempt: Attempt, started: int) -> str:
         assert task.callback is not None  # noqa: S101 - a callback is owed
         now = self.ports.now()
-        tried = Tried(started, attempt.status, attempt.ms, attempt.reason.value)
+        detail = cap_bytes(attempt.detail, MOST_DETAIL)
+        tried = Tried(started, attempt.status, attempt.ms, attempt.reason.value, detail)
         event(
             "callback",
             task=task.id,
@@ -184,7 +198,7 @@ class Outbox:
         if delay > LONGEST_DELAY:
             return
         try:
-            self.errands.send(task.id, max(0, delay))
+            self.ports.errands.send(task.id, max(0, delay))
         except Unavailable as error:
             swallowed("errand_left_to_clock", error, task=task.id)
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed, transition
+from taskgate.gateway import news
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.steering import send_cancel
 from taskgate.lifecycle import transitions
@@ -156,7 +157,8 @@ def _stall(ports: Ports, task: Task, verdict: Verdict) -> None:
     del verdict
     over = ports.now() >= task.run_ends_at
     reason = "its time is up" if over else "no beat for a whole lease"
-    _apply(ports, task, transitions.stall(task, _stamp(ports, reason)))
+    after = _apply(ports, task, transitions.stall(task, _stamp(ports, reason)))
+    news.leave(ports, after, news.STALLED)
     if over:
         ports.pulses.signal(task.id, Signal("deadline", task.attempt))
 

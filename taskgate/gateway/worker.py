@@ -12,6 +12,7 @@ from typing import Final
 from taskgate.catalog import Catalog
 from taskgate.errors import InvalidInput, Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
+from taskgate.gateway import news
 from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.operating import note_refusal, policy_of
 from taskgate.gateway.stamps import stamp
@@ -99,6 +100,7 @@ class WorkerGateway:
                 stage=stage,
             )
         )
+        news.leave(self._ports, held.task, news.PROGRESS)
         signal = pulse.signal
         return signal if signal and signal.attempt == held.task.attempt else None
 

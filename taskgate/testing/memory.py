@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -15,7 +15,6 @@ from taskgate.errors import LeaseLost, Refused, TooManyPendingTasks
 from taskgate.lifecycle.change import Change, LedgerMove, PulseGuard, applied
 from taskgate.lifecycle.states import State
 from taskgate.ports import (
-    ApiKey,
     Due,
     IdempotencyKey,
     Ledger,
@@ -30,6 +29,8 @@ from taskgate.ports import (
 from taskgate.shards import PROBLEM_SHARDS, shard_of
 from taskgate.task import Owner, Task
 from taskgate.testing.clock import VirtualClock
+from taskgate.testing.memory_errands import MemoryErrands
+from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
 from taskgate.testing.memory_results import MemoryResults
 
@@ -88,7 +89,7 @@ class MemoryRates:
 
 
 class MemoryStore:
-    """The tasks table: records, ledgers, idempotency keys and API keys."""
+    """The tasks table: records, ledgers and idempotency keys."""
 
     def __init__(
         self, now: Callable[[], int], pulses: MemoryPulses, clock_shards: int = 16
@@ -101,7 +102,6 @@ class MemoryStore:
         self._then: dict[str, str] = {}
         self._bodies: dict[tuple[str, int], str] = {}
         self._idempotency: dict[tuple[Owner, str], _Record] = {}
-        self._keys: dict[str, ApiKey] = {}
 
     def create(self, submission: Submission) -> Replay | None:
         task = submission.task
@@ -146,6 +146,10 @@ class MemoryStore:
     def get_with_pulse(self, task_id: str) -> tuple[Task | None, Pulse | None]:
         with self.lock:
             return self.tasks.get(task_id), self._pulses.get(task_id)
+
+    def get_many(self, task_ids: Sequence[str]) -> Mapping[str, Task]:
+        with self.lock:
+            return {i: self.tasks[i] for i in task_ids if i in self.tasks}
 
     def get_input(self, task_id: str) -> str | None:
         return self._inputs.get(task_id)
@@ -209,12 +213,6 @@ class MemoryStore:
     def ledger(self, owner: Owner) -> Ledger:
         return self.ledgers.get(owner, Ledger())
 
-    def get_key(self, key_id: str) -> ApiKey | None:
-        return self._keys.get(key_id)
-
-    def put_key(self, key: ApiKey) -> None:
-        self._keys[key.id] = key
-
     def _living_record(self, owner: Owner, key: IdempotencyKey) -> _Record | None:
         record = self._idempotency.get((owner, key.key))
         alive = record is not None and record.key.expires_at > self._now() // 1000
@@ -258,12 +256,15 @@ class MemoryWorld:
         self.tasks = MemoryStore(self.clock, self.pulses, self.clock_shards)
         self.lanes = MemoryLanes(self.clock, self.visibility)
         self.results = MemoryResults()
+        self.keys = MemoryKeys()
+        self.errands = MemoryErrands(self.clock)
         self.ports = Ports(
             tasks=self.tasks,
             pulses=self.pulses,
             rates=MemoryRates(self.clock),
             lanes=self.lanes,
             results=self.results,
+            errands=self.errands,
             now=self.clock,
         )
 

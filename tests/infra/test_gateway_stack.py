@@ -220,6 +220,7 @@ RIGHTS = {
         "tasks/index/by_clock": ["Query"],
         "ephemeral": ["BatchGetItem", "ConditionCheckItem", "UpdateItem"],
         "lanes": ["SendMessage"],
+        "errands": ["SendMessage"],
     },
     "DeadLetters": {
         "tasks": ["GetItem", "UpdateItem"],

@@ -17,6 +17,7 @@ import pytest
 
 from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
+from taskgate.aws.errands import SqsErrands
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.ports import now
 from taskgate.aws.pulses import DynamoPulses
@@ -153,12 +154,11 @@ class Life:
     def _settle(self) -> None:
         """The outbox's backstop, with every errand run at once."""
         outbox = Outbox(
-            ports=self.ports,
+            ports=replace(self.ports, errands=self),
             catalog=CATALOG,
             environment=self.environment,
             courier=self._deliver,
             receivers=MemoryReceivers(),
-            errands=self,
             secrets=lambda tenant: secrets_for(bytes(32), tenant, [1]),
         )
         self.errands: list[str] = []
@@ -166,8 +166,8 @@ class Life:
         for task_id in self.errands:
             outbox.settle(task_id)
 
-    def send(self, task_id: str, delay: int) -> None:
-        del delay
+    def send(self, task_id: str, delay: int, news: str | None = None) -> None:
+        del delay, news
         self.errands.append(task_id)
 
     def _deliver(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
@@ -227,6 +227,7 @@ def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable
             rates=DynamoRates(dynamodb, table=one_shard.ephemeral_table, now=clock),
             lanes=SqsLanes(sqs, one_shard.lanes),
             results=S3Results(s3, one_shard.results_bucket),
+            errands=SqsErrands(sqs, one_shard.errands),
             now=clock,
         )
 

@@ -140,7 +140,6 @@ class Simulation:
             environment=ENVIRONMENT,
             courier=self._deliver,
             receivers=MemoryReceivers(),
-            errands=self,
             secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
             draw=self.rng.random,
         )
@@ -252,9 +251,9 @@ class Simulation:
 
     # ---- the outbox ---------------------------------------------------------------------------
 
-    def send(self, task_id: str, delay: int) -> None:
+    def send(self, task_id: str, delay: int, news: str | None = None) -> None:
         """The queue of errands: now and then one is lost, which the backstop makes good."""
-        if self.rng.random() > 0.05:
+        if news is None and self.rng.random() > 0.05:
             self._at(delay, lambda: self._settle(task_id))
 
     def _backstop(self) -> None:
@@ -400,6 +399,7 @@ class Simulation:
             rates=wrap(ports.rates),
             lanes=wrap(ports.lanes),
             results=wrap(ports.results),
+            errands=self,
             now=lambda: self.clock() + skew,
         )
 

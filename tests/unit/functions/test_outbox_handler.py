@@ -58,7 +58,7 @@ def test_a_change_of_the_stream_becomes_an_errand_and_no_request(tmp_path: Any) 
     task = post.succeeded(tmp_path, callback=callback())
     records = [change(task, "live#03", "owed#03")]
     assert run(post.outbox, {"Records": records}, 30_000) == {"batchItemFailures": []}
-    assert [task_id for _, task_id in post.errands.due] == [task.id]
+    assert [task_id for _, task_id, _ in post.errands.sent] == [task.id]
     assert post.letters.sent == []
 
 
@@ -68,7 +68,7 @@ def test_a_change_that_cannot_be_passed_on_is_named_and_those_after_it_come_agai
     post = Post()
     task = post.succeeded(tmp_path, callback=callback())
 
-    def busy(task_id: str, delay: int) -> None:
+    def busy(task_id: str, delay: int, news: str | None = None) -> None:
         raise Unavailable
 
     monkeypatch.setattr(post.errands, "send", busy)
@@ -97,5 +97,5 @@ def test_the_tick_sends_an_errand_for_every_debt_that_is_due(tmp_path: Any) -> N
     post = Post(DOWN)
     tasks = [post.succeeded(tmp_path, callback=callback()) for _ in range(5)]
     assert run(post.outbox, {"source": "aws.events"}, 30_000) == {"errands": 5}
-    assert {task_id for _, task_id in post.errands.due} == {t.id for t in tasks}
+    assert {task_id for _, task_id, _ in post.errands.sent} == {t.id for t in tasks}
     assert all(post.task(t.id).state is State.SUCCEEDED for t in tasks)

@@ -50,24 +50,12 @@ class Letters:
         return answer
 
 
-@dataclass
-class Errands:
-    """The queue of looks, on the virtual clock."""
-
-    world: MemoryWorld
-    due: list[tuple[int, str]] = field(default_factory=list)
-
-    def send(self, task_id: str, delay: int) -> None:
-        assert 0 <= delay <= 900
-        self.due.append((self.world.clock() + delay * 1000, task_id))
-
-
 class Post:
     """An outbox over the in-memory ports."""
 
     def __init__(self, *answers: Attempt | BaseException) -> None:
         self.world = MemoryWorld()
-        self.letters, self.errands = Letters(iter(answers)), Errands(self.world)
+        self.letters, self.errands = Letters(iter(answers)), self.world.errands
         self.receivers = MemoryReceivers()
         self.outbox = Outbox(
             ports=self.world.ports,
@@ -75,7 +63,6 @@ class Post:
             environment=ENVIRONMENT,
             courier=self.letters,
             receivers=self.receivers,
-            errands=self.errands,
             secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
             draw=lambda: 0.5,
         )
@@ -108,15 +95,14 @@ class Post:
         end = self.world.clock() + round(hours * 3600_000)
         while self.world.clock() < end:
             self.step()
-            if all(not t.owes for t in self.world.tasks.tasks.values()) and not self.errands.due:
+            if all(not t.owes for t in self.world.tasks.tasks.values()) and not self.errands.sent:
                 return
 
     def step(self) -> None:
         self.outbox.errands_due(range(16), self.world.clock() + 50_000)
-        ready = [e for e in self.errands.due if e[0] <= self.world.clock()]
-        self.errands.due = [e for e in self.errands.due if e[0] > self.world.clock()]
-        for _, task_id in ready:
-            self.outbox.settle(task_id)
+        ready = self.errands.take()
+        for task_id, news in ready:
+            self.outbox.tell(task_id, news) if news else self.outbox.settle(task_id)
         if not ready:
             self.world.clock.advance(5)
 
