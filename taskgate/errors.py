@@ -22,7 +22,7 @@
         │   └── ExpiredKey
         ├── MissingScope
         ├── TaskNotFound, ResultFileNotFound
-        ├── ResultNotReady, VerbNotAllowed
+        ├── ResultNotReady, VerbNotAllowed, NoCallback
         ├── IdempotencyKeyReused
         └── TooManyPendingTasks
 """
@@ -233,6 +233,12 @@ class TaskExpired(Problem):
     def __init__(self, state: str, ended: str) -> None:
         super().__init__(f"The task {state.replace('_', ' ')} at {ended}; the rest is not kept.")
         self.state, self.ended = state, ended
+
+
+class NoCallback(Problem):
+    """The task was submitted without a callback_url."""
+
+    code, status = "no_callback", 409
 
 
 class VerbNotAllowed(Problem):

@@ -111,6 +111,8 @@ class Tried:
     status: int | None
     ms: int
     reason: str
+    detail: str = ""
+    """More about the reason, in few words of ours or of the TLS library."""
 
 
 @dataclass(frozen=True, slots=True)

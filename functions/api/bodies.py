@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
 )
 
+from functions.api.body import Body
+from functions.api.follow_ups import CallbackEvents, CallbackUrl, FollowUp, callback_of, steps_of
 from functions.api.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
+from taskgate.gateway.chains import MAX_DEPTH, MAX_STEPS, MAX_TASKS
 from taskgate.gateway.scheduling import MAX_AHEAD_SECONDS, Start
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.task import CancelMode
@@ -71,20 +71,6 @@ Delay = Annotated[
 ]
 
 
-class Body(BaseModel):
-    """Base of every body."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Self:
-        """The body as this model, or `InvalidRequest` naming each field that is wrong."""
-        try:
-            return cls.model_validate(body)
-        except ValidationError as error:
-            raise InvalidRequest(fields=_fields(error)) from None
-
-
 class Timeouts(Body):
     """The caller's own limits, within those of the task type."""
 
@@ -123,7 +109,7 @@ class SubmitBody(Body):
             max_length=16,
             description="Your own labels, at most 1024 bytes in all; kept, and good for filters.",
         ),
-    ] = {}
+    ] = {}  # noqa: RUF012 - pydantic copies it
     run_at: RunAt | None = None
     delay: Delay | None = None
     expected_seconds: Annotated[
@@ -137,6 +123,17 @@ class SubmitBody(Body):
     timeouts: Annotated[
         Timeouts, Field(description="Your own limits, in seconds, within those of the type.")
     ] = Timeouts()
+    callback_url: CallbackUrl | None = None
+    callback_events: CallbackEvents | None = None
+    then: Annotated[
+        list[FollowUp],
+        Field(
+            max_length=MAX_STEPS,
+            description="What follows when it has succeeded, at most 5 tasks, each with its own"
+            f" `then`: {MAX_DEPTH} levels and {MAX_TASKS} tasks in all. When it ends in another"
+            " way, all of them are canceled.",
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
 
     @field_validator("metadata")
     @classmethod
@@ -145,8 +142,8 @@ class SubmitBody(Body):
             raise ValueError(f"at most {MAX_METADATA_BYTES} bytes of UTF-8 in all")
         return labels
 
-    def request(self, idempotency_key: str | None) -> SubmitRequest:
-        """What the gateway takes."""
+    def request(self, idempotency_key: str | None, *, local: bool) -> SubmitRequest:
+        """What the gateway takes. On a `local` stage callbacks may go to this machine."""
         return SubmitRequest(
             type=self.type,
             input=self.input,
@@ -155,6 +152,8 @@ class SubmitBody(Body):
             expected_seconds=self.expected_seconds,
             start=_start(self.run_at, self.delay),
             timeouts=self.timeouts.model_dump(exclude_none=True),
+            callback=callback_of(self, "", local=local),
+            then=steps_of(self.then, "then", local=local),
             idempotency_key=idempotency_key,
         )
 
@@ -216,8 +215,3 @@ class RescheduleBody(Body):
 
 def _start(run_at: str | None, delay: int | None) -> Start:
     return Start(None if run_at is None else moment(run_at), delay)
-
-
-def _fields(error: ValidationError) -> list[FieldProblem]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [FieldProblem(".".join(map(str, e["loc"])), e["msg"]) for e in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from functions.api.remembered import EndedViews
@@ -18,6 +18,8 @@ class Desk:
     """Lives as long as the process."""
 
     room: Room
+    secrets: Callable[[str], Sequence[str]]
+    """The secrets that sign a tenant's callbacks, the newest first."""
     catalog: Catalog = CATALOG
     ended: EndedViews = field(default_factory=EndedViews)
     sleep: Callable[[float], None] = time.sleep

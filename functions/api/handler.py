@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -9,8 +10,13 @@ from functions.api.desk import Desk
 from functions.api.service import Api
 from functions.logs import json_logger
 from functions.rooms import open_room
+from taskgate.aws.master import tenant_secrets
 
-_API = Api(Desk(room=open_room(os.environ)), json_logger("api"))
+_ROOM = open_room(os.environ)
+_SECRETS = functools.partial(
+    tenant_secrets, _ROOM.environment.webhook_master, _ROOM.environment.webhook_versions
+)
+_API = Api(Desk(room=_ROOM, secrets=_SECRETS), json_logger("api"))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

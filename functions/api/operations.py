@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from functions.api.callback_operations import CALLBACKS
 from functions.api.lists import DEFAULT_PAGE
 from functions.api.operation import (
     JSON_BODY,
@@ -174,6 +175,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answers={200: Answered("The explanation.", "Explanation")},
         refuses=(*READS, errors.TaskNotFound),
     ),
+    **CALLBACKS,
     ("GET", "/v1/task-types"): Operation(
         name="listTaskTypes",
         summary="The task types, with the JSON Schema of each input",

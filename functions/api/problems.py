@@ -33,6 +33,7 @@ ASKED: Final[Mapping[str, str]] = {
     Verb.PAUSE: "be paused",
     Verb.RESUME: "be resumed",
     Verb.REOPEN: "be run again",
+    "redeliver": "be told of again; only one that has ended can",
     Verb.RESCHEDULE: "be rescheduled; only one that has not started waiting can",
 }
 """The verbs of the life cycle in the words of the routes that ask for them."""

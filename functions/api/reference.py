@@ -97,6 +97,9 @@ def _lines(made: Mapping[str, Any], named: Mapping[str, Any], before: str) -> It
         yield f"- `{before}{field}` ({need}): {_described(about)}"
         if "$ref" in about:
             yield from _lines(made, about, f"{before}{field}.")
+        # A list of what it stands in itself is described once.
+        if (items := about.get("items", {})).get("$ref", named["$ref"]) != named["$ref"]:
+            yield from _lines(made, items, f"{before}{field}.N.")
 
 
 def _described(about: Mapping[str, Any]) -> str:

@@ -22,6 +22,10 @@ from functions.api.shapes import (
 )
 from taskgate.catalog import CATALOG
 from taskgate.gateway import explaining
+from taskgate.gateway.delivering import Reason
+from taskgate.gateway.relating import ChainState
+from taskgate.gateway.telling import Stand
+from taskgate.lifecycle.owing import KEPT_TRIES
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.task import CancelMode
@@ -38,7 +42,12 @@ def components() -> dict[str, Schema]:
         **_inputs(),
         "TaskSummary": object_of(SUMMARY),
         "TaskRecord": object_of(RECORD),
-        "Task": object_of({**RECORD, **PULSE}),
+        "Task": object_of({**RECORD, **PULSE, **RELATIONS}),
+        "Callback": object_of(CALLBACK),
+        "TaskCallback": object_of({"id": ID, **CALLBACK}),
+        "WebhookSecrets": object_of(
+            {"secrets": described(list_of(TEXT), "`whsec_…`, the newest first.")}
+        ),
         "TaskPage": object_of({"tasks": list_of(ref("TaskSummary")), "next_cursor": or_null(TEXT)}),
         "Status": object_of(STATUS),
         "Explanation": object_of(EXPLANATION),
@@ -135,6 +144,7 @@ SUMMARY: Final[Schema] = {
     ),
     "result": or_null(object_of({"files": list_of(ref("ResultFile")), "output": {}})),
     "metadata": {"type": "object", "additionalProperties": TEXT},
+    "parent": described(or_null(ID), "The task that it follows."),
     "urls": object_of(dict.fromkeys(("self", "status", "result", "explain", "cancel"), TEXT)),
 }
 _BUDGET: Final = object_of({"limit": WHOLE, "spent": WHOLE, "left": WHOLE})
@@ -161,7 +171,47 @@ RECORD: Final[Schema] = {
     "not_before": described(or_null(TIME), "The next attempt waits until then."),
     "budgets": BUDGETS,
     "limits": object_of({**dict.fromkeys(_LIMITS, SECONDS), "max_redeliveries": WHOLE}),
+    "callback": described(or_null(ref("Callback")), "Null when nobody is to be told."),
     "history": list_of(_HISTORY_ENTRY),
+}
+_TRIED: Final = object_of(
+    {
+        "at": TIME,
+        "status": described(or_null(WHOLE), "Null when there was no whole answer."),
+        "ms": WHOLE,
+        "reason": {"type": "string", "enum": [reason.value for reason in Reason]},
+        "detail": described(TEXT, "More about the reason; often empty."),
+    }
+)
+CALLBACK: Final[Schema] = {
+    "url": TEXT,
+    "events": list_of(TEXT),
+    "state": {
+        "type": "string",
+        "enum": [stand.value for stand in Stand],
+        "description": "`waiting` while the task lives; `not_asked` when it ended in a way that is"
+        " not among the events.",
+    },
+    "tries": described(WHOLE, "Attempts in all."),
+    "next_try_at": described(or_null(TIME), "Null when nothing more is to be sent."),
+    "latest": described(list_of(_TRIED), f"The latest {KEPT_TRIES} attempts, the oldest first."),
+}
+RELATIONS: Final[Schema] = {
+    "children": list_of(
+        object_of(
+            {
+                "id": ID,
+                "type": or_null(TEXT),
+                "state": described(or_null(ref("State")), "Null until it is put on record."),
+            }
+        )
+    ),
+    "chain": described(
+        or_null(
+            object_of({"state": {"type": "string", "enum": [state.value for state in ChainState]}})
+        ),
+        "This task and all that follows it, taken together; null when nothing follows.",
+    ),
 }
 PULSE: Final[Schema] = {
     "progress": {

@@ -12,7 +12,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import explanations, lists, pages, results, status, tasks, verbs
+from functions.api import callbacks, explanations, lists, pages, results, status, tasks, verbs
 from functions.api.asked import Asked, authenticated, authorizer_context
 from functions.api.desk import Desk
 from functions.api.problems import MethodNotAllowed, NoSuchRoute, problem_of, told
@@ -36,6 +36,9 @@ VERBS: Final[Mapping[tuple[str, str], Verb]] = {
     ("POST", "/v1/tasks/{task_id}/pause"): verbs.pause,
     ("POST", "/v1/tasks/{task_id}/resume"): verbs.resume,
     ("POST", "/v1/tasks/{task_id}/retry"): verbs.retry,
+    ("GET", "/v1/tasks/{task_id}/callback"): callbacks.attempts,
+    ("POST", "/v1/tasks/{task_id}/callback/redeliver"): callbacks.redeliver,
+    ("GET", "/v1/webhook-secrets"): callbacks.secrets,
     ("GET", "/v1/task-types"): pages.task_types,
     ("GET", "/v1/stats"): pages.stats,
     ("GET", "/v1/queues"): pages.queues,

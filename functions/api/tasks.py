@@ -10,6 +10,7 @@ from functions.api.asked import Asked
 from functions.api.bodies import CancelBody, SubmitBody
 from functions.api.desk import Desk
 from taskgate.gateway import reading, steering, submitting
+from taskgate.gateway.relating import relations
 from taskgate.lifecycle.states import State
 from taskgate.task import Task
 
@@ -18,7 +19,8 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks`: 202 with the task; a replayed key answers with the task that it made."""
     asked.query()
     key = asked.idempotency_key
-    request = SubmitBody.of(asked.body()).request(key)
+    environment = desk.room.environment
+    request = SubmitBody.of(asked.body()).request(key, local=environment.stage == "local")
     submitted = submitting.submit(
         desk.ports, desk.catalog, desk.room.environment, asked.principal, request
     )
@@ -38,7 +40,7 @@ def get(desk: Desk, asked: Asked) -> Response[str]:
     asked.query()
     keep = desk.retention
     view = reading.view(desk.ports, asked.principal, asked.task_id, keep)
-    return answer(views.whole(view))
+    return answer(views.whole(view, relations(desk.ports, view.task)))
 
 
 def cancel(desk: Desk, asked: Asked) -> Response[str]:

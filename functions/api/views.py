@@ -7,10 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from functions.api.times import when
+from taskgate.gateway import telling
 from taskgate.gateway.reading import View
+from taskgate.gateway.relating import Child, Relations
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
-from taskgate.task import Limits, ResultFile, Task, TaskError
+from taskgate.task import Limits, ResultFile, Task, TaskError, Tried
 
 
 def summary(task: Task) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def summary(task: Task) -> dict[str, Any]:
         "cancel": _cancel(task),
         "result": _result(task),
         "metadata": parsed(task.metadata) or {},
+        "parent": task.parent,
         "urls": urls(task.id),
     }
 
@@ -44,17 +47,35 @@ def record(task: Task) -> dict[str, Any]:
         "not_before": when(task.not_before),
         "budgets": budgets(task.budgets),
         "limits": _limits(task.limits),
+        "callback": callback(task),
         "history": _history(task),
     }
 
 
-def whole(view: View) -> dict[str, Any]:
-    """The record and the pulse: everything that the caller may know of a task."""
+def whole(view: View, relations: Relations) -> dict[str, Any]:
+    """The record, the pulse and what follows: everything that the caller may know of a task."""
     return {
         **record(view.task),
         "updated_at": _updated(view),
         "progress": view.progress,
         "stage": view.stage,
+        "children": [_child(child) for child in relations.children],
+        "chain": relations.chain and {"state": relations.chain},
+    }
+
+
+def callback(task: Task) -> dict[str, Any] | None:
+    """Whom the end is told to, and how that went."""
+    told = task.callback
+    if told is None:
+        return None
+    return {
+        "url": told.url,
+        "events": list(told.events),
+        "state": telling.stand(task, told),
+        "tries": told.tries,
+        "next_try_at": when(telling.next_try_at(task)),
+        "latest": [_tried(tried) for tried in told.latest],
     }
 
 
@@ -106,6 +127,21 @@ def urls(task_id: str) -> dict[str, str]:
 def parsed(text: str | None) -> Any:
     """A stored JSON text. A worker of long ago may have written NaN: it is null on the way out."""
     return None if text is None else json.loads(text, parse_constant=lambda _: None)
+
+
+def _child(child: Child) -> dict[str, Any]:
+    task = child.task
+    return {"id": child.id, "type": task and task.type, "state": task and task.state}
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    return {
+        "at": when(tried.at),
+        "status": tried.status,
+        "ms": tried.ms,
+        "reason": tried.reason,
+        "detail": tried.detail,
+    }
 
 
 def _updated(view: View) -> str | None:

@@ -175,7 +175,9 @@ def _read_cancel(value: Value) -> CancelRequest:
 
 
 def _write_callback(callback: Callback) -> Value:
-    latest = [[t.at, t.status, t.ms, t.reason] for t in callback.latest]
+    latest = [
+        [t.at, t.status, t.ms, t.reason, *([t.detail] if t.detail else [])] for t in callback.latest
+    ]
     parts = [callback.url, callback.events, callback.state, callback.tries, callback.schedule]
     return s(json.dumps([*parts, latest], separators=(",", ":")))
 

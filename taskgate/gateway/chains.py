@@ -15,6 +15,8 @@ from taskgate.task import Callback
 
 MAX_STEPS: Final = 5
 MAX_DEPTH: Final = 5
+MAX_TASKS: Final = 50
+"""Follow-ups of one submit in all: it is admitted as one task, and must not become a flood."""
 MAX_BYTES: Final = 96 * 1024
 """Of all follow-ups of one task as JSON."""
 
@@ -34,6 +36,8 @@ def check_steps(
     steps: Sequence[Step], catalog: Catalog, place: str = "then", depth: int = 1
 ) -> None:
     """Refuse at submit what can be known to be wrong: types, numbers, inputs without references."""
+    if depth == 1 and _count(steps) > MAX_TASKS:
+        raise InvalidRequest(fields=[FieldProblem(place, f"at most {MAX_TASKS} follow-ups in all")])
     if len(steps) > MAX_STEPS:
         raise InvalidRequest(fields=[FieldProblem(place, f"at most {MAX_STEPS} follow-ups")])
     if depth > MAX_DEPTH and steps:
@@ -60,6 +64,10 @@ def write_steps(steps: Sequence[Step]) -> str:
 def read_steps(text: str) -> tuple[Step, ...]:
     """The steps of a text that `write_steps` made."""
     return tuple(_step(part) for part in json.loads(text))
+
+
+def _count(steps: Sequence[Step]) -> int:
+    return sum(1 + _count(step.then) for step in steps)
 
 
 def _refers(value: Any) -> bool:

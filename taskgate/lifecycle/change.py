@@ -15,7 +15,7 @@ from taskgate.errors import IllegalTransition
 from taskgate.lifecycle import clock
 from taskgate.lifecycle.history import MAX_ENTRIES, MAX_REASON, Entry, cap_bytes, fold
 from taskgate.lifecycle.states import RULES, State, Verb
-from taskgate.task import Duty, Owner, Task
+from taskgate.task import CallbackState, Duty, Owner, Task
 
 SETTLING_MS: Final = 1_000
 
@@ -253,9 +253,13 @@ def _owed(task: Task, to: State, stamp: Stamp) -> dict[str, Any]:
     if task.attempt > 1:
         # Refused attempts may have left files behind.
         owes.append(Duty.CLEAN_UP)
+    sets: dict[str, Any] = {}
     if task.callback and ANNOUNCED[to] in task.callback.events:
         owes.append(Duty.CALLBACK)
-    return {"owes": tuple(owes), "owed_at": stamp.at} if owes else {}
+        if task.generation:
+            # It was reopened and ends anew: how its first end was told of says nothing of this one.
+            sets["callback"] = replace(task.callback, state=CallbackState.PENDING, schedule=0)
+    return {**sets, "owes": tuple(owes), "owed_at": stamp.at} if owes else {}
 
 
 def _entry(verb: Verb, to: State, attempt: int, stamp: Stamp) -> Entry:

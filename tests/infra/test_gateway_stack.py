@@ -213,6 +213,7 @@ RIGHTS = {
         "ephemeral": ["BatchGetItem", "UpdateItem"],
         "lanes": ["GetQueueAttributes", "SendMessage"],
         "results": ["GetObject"],
+        "webhook master": ["GetSecretValue"],
     },
     "Authorizer": {"tasks": ["GetItem"]},
     "StaleSweep": {

@@ -21,6 +21,7 @@ from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
+from taskgate.webhooks import secrets_for
 from tests.unit.functions.documented import assert_documented
 from tests.unit.functions.http_events import Answer, http_event
 
@@ -42,6 +43,7 @@ ADA: Final = Principal(Owner("acme", "ada"), USER_SCOPES, 50, "k1")
 EVE: Final = Principal(Owner("evil", "eve"), USER_SCOPES, 50, "k2")
 OPERATOR: Final = Principal(Owner("taskgate", "olga"), SCOPES, 50, "k9")
 PROMPT: Final = {"type": "text_to_image", "input": {"prompt": "a lighthouse"}}
+MASTER: Final = bytes(range(32))
 GHOST: Final = "task_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 """Well formed, and on no record."""
 
@@ -62,7 +64,7 @@ class ApiWorld:
         self.meanwhile: dict[int, Callable[[], object]] = {}
         """What happens after so many seconds of a long poll."""
         self.slept = 0
-        desk = Desk(room=room, catalog=catalog, sleep=self._sleep)
+        desk = Desk(room=room, secrets=self._secrets, catalog=catalog, sleep=self._sleep)
         self.api = Api(desk, json_logger("api"))
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 
@@ -123,6 +125,9 @@ class ApiWorld:
         self.sweep()
         assert self.world.state(task_id) is State.STALLED
         return task_id
+
+    def _secrets(self, tenant: str) -> tuple[str, ...]:
+        return secrets_for(MASTER, tenant, [2, 1])
 
     def _sleep(self, seconds: float) -> None:
         self.world.clock.advance(seconds)

@@ -1,0 +1,29 @@
+"""The base of every body: strict, and each wrong field is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from taskgate.errors import FieldProblem, InvalidRequest
+
+
+class Body(BaseModel):
+    """Base of every body."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """The body as this model, or `InvalidRequest` naming each field that is wrong."""
+        try:
+            return cls.model_validate(body)
+        except ValidationError as error:
+            raise InvalidRequest(fields=_fields(error)) from None
+
+
+def _fields(error: ValidationError) -> list[FieldProblem]:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [FieldProblem(".".join(map(str, e["loc"])), e["msg"]) for e in found]
