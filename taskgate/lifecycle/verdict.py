@@ -39,8 +39,12 @@ class Verdict:
 
 
 def last_sign(task: Task, beat_at: int | None) -> int:
-    """When the holder of the present attempt was last known to live."""
-    return max(task.since, beat_at or 0)
+    """When the holder of the present attempt was last known to live.
+
+    A suspicion is no sign of life: the claim and the beats before it are.
+    """
+    since = task.started_at or 0 if task.state is State.STALLED else task.since
+    return max(since, beat_at or 0)
 
 
 def silent(task: Task, beat_at: int | None, now: int) -> bool:
