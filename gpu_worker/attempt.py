@@ -83,7 +83,7 @@ class Attempt:
             case Extend():
                 self._time.ask(word.seconds)
             case SnoozeAsked():
-                return self._verdict or Snoozed(word.seconds)
+                return self._verdict or Snoozed(word.seconds, self._checkpoint)
             case Finished():
                 return self._finished(word)
             case Failed():
@@ -108,14 +108,14 @@ class Attempt:
     def _failed(self, word: Failed) -> Outcome:
         if word.restart:
             self._kill(word.code)
-        return self._verdict or Broken(failure_of(word))
+        return self._verdict or Broken(failure_of(word), self._checkpoint)
 
     def _died(self, death: Death) -> Outcome:
         self._tell("child_died", death.cause)
         if self._verdict is None and death.told_to_leave and self._stop.wait(SIGNALS_SPREAD):
             # The model was ended by the word that ends us: no crash of its own.
             return Interrupted(self._checkpoint)
-        return self._verdict or Broken(_crash(death))
+        return self._verdict or Broken(_crash(death), self._checkpoint)
 
     def _checked(self) -> Outcome | None:
         self._pass_on()

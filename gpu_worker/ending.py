@@ -94,13 +94,14 @@ class Finisher:
             case Done():
                 return self._gateway.succeed(held, outcome.files, outcome.output)
             case Broken():
-                return self._gateway.fail(held, outcome.failure)
+                return self._gateway.fail(held, outcome.failure, outcome.checkpoint)
             case Canceled():
                 return self._gateway.stopped(held)
             case Interrupted():
                 return self._gateway.hand_back(held, outcome.checkpoint)
             case Snoozed():
-                return self._gateway.snooze(held, math.ceil(min(outcome.seconds, SNOOZE.stop)))
+                seconds = math.ceil(min(outcome.seconds, SNOOZE.stop))
+                return self._gateway.snooze(held, seconds, outcome.checkpoint)
             case Lost():
                 return None
 

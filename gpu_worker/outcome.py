@@ -20,6 +20,7 @@ class Broken:
     """The run, the child or the time limit ended it badly."""
 
     failure: Failure
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Snoozed:
     """The run asks to be called again after so many seconds."""
 
     seconds: float
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,23 +144,28 @@ class WorkerGateway:
             self._set_aside(held, stored, refused.current)
             raise
 
-    def fail(self, held: Held, failure: Failure) -> Task:
-        """Report a bad end; the type's retry policy decides whether another attempt follows."""
+    def fail(self, held: Held, failure: Failure, checkpoint: str | None = None) -> Task:
+        """Report a bad end; the type's retry policy decides whether another attempt follows.
+
+        What the run had saved is there for the next attempt.
+        """
         error = TaskError(failure.code, failure.message, failure.error_class, failure.details)
         decision = self._decide(held.task, failure)
         reason = decision.reason if isinstance(decision, GiveUp) else failure.code.value
         made = self._stamp(reason)
-        after = self._apply(held, lambda t: transitions.fail(t, made, error, decision))
+        after = self._apply(
+            held, lambda t: transitions.fail(t, made, error, decision, checkpoint=checkpoint)
+        )
         if after.state is State.RETRYING:
             event("retry", task=after.id, type=after.type, error_class=failure.error_class)
         return self._requeued(held, after)
 
-    def snooze(self, held: Held, seconds: int) -> Task:
+    def snooze(self, held: Held, seconds: int, checkpoint: str | None = None) -> Task:
         """The runner asks to be called again later; no budget is spent."""
         seconds = min(max(seconds, SNOOZE.start), SNOOZE.stop - 1)
         made = self._stamp(f"snoozed for {seconds} s")
         until = made.at + seconds * 1000
-        after = self._apply(held, lambda t: transitions.snooze(t, made, until))
+        after = self._apply(held, lambda t: transitions.snooze(t, made, until, checkpoint))
         return self._requeued(held, after)
 
     def stopped(self, held: Held) -> Task:

@@ -12,14 +12,13 @@ from taskgate.lifecycle.change import (
     held,
     moved,
 )
-from taskgate.lifecycle.history import cap_bytes
 from taskgate.lifecycle.retry import ErrorClass, GiveUp, RetryAt
 from taskgate.lifecycle.states import State, Verb
 from taskgate.lifecycle.transitions.shaping import (
-    MAX_CHECKPOINT,
     Outcome,
     bad_end,
     capped,
+    saved,
     silent,
     waiting_until,
 )
@@ -77,6 +76,7 @@ def fail(
     error: TaskError,
     decision: RetryAt | GiveUp,
     guard: Guard | None = None,
+    checkpoint: str | None = None,
 ) -> Change:
     """The run ended badly; the retry policy has decided whether another try follows.
 
@@ -95,11 +95,12 @@ def fail(
             error=error,
             budgets=budgets,
             **waiting_until(stamp, decision.not_before),
+            **saved(checkpoint),
         )
     return moved(task, Verb.FAIL, bad_end(error), stamp, guard, error=error, budgets=budgets)
 
 
-def snooze(task: Task, stamp: Stamp, until: int) -> Change:
+def snooze(task: Task, stamp: Stamp, until: int, checkpoint: str | None = None) -> Change:
     """The runner asks to be called again at `until` (epoch ms). It costs no budget."""
     return moved(
         task,
@@ -108,6 +109,7 @@ def snooze(task: Task, stamp: Stamp, until: int) -> Change:
         stamp,
         held(task, Verb.FAIL),
         **waiting_until(stamp, until),
+        **saved(checkpoint),
     )
 
 
@@ -120,7 +122,7 @@ def hand_back(task: Task, stamp: Stamp, checkpoint: str | None) -> Change:
         stamp,
         replace(held(task, Verb.PAUSE), states=frozenset({State.PROCESSING, State.STALLED})),
         resume_at=stamp.at,
-        checkpoint=cap_bytes(checkpoint, MAX_CHECKPOINT) if checkpoint else None,
         budgets=task.budgets.spend(ErrorClass.INTERRUPTION),
         worker=None,
+        **saved(checkpoint),
     )

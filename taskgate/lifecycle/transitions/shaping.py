@@ -50,6 +50,11 @@ def requeued(stamp: Stamp, budgets: Budgets) -> dict[str, Any]:
     }
 
 
+def saved(checkpoint: str | None) -> dict[str, Any]:
+    """What the run had saved; what an earlier one saved stands while there is nothing newer."""
+    return {"checkpoint": cap_bytes(checkpoint, MAX_CHECKPOINT)} if checkpoint else {}
+
+
 def waiting_until(stamp: Stamp, not_before: int) -> dict[str, Any]:
     return {
         "not_before": not_before,

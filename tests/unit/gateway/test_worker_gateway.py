@@ -201,6 +201,16 @@ def test_a_handed_back_task_is_in_its_lane_at_once_with_its_checkpoint(
     assert held.task.budgets.retries.spent == held.task.budgets.crashes.spent == 0
 
 
+def test_what_a_run_saved_is_there_after_a_failure_and_after_a_snooze(world: MemoryWorld) -> None:
+    submitted(world)
+    gateway(world, draw=0.0).fail(claimed(world), BROKEN, "page 3")
+    held = claimed(world)
+    assert held.task.checkpoint == "page 3"
+    gateway(world).snooze(held, 1)
+    world.clock.advance(1)
+    assert claimed(world).task.checkpoint == "page 3"
+
+
 def test_a_task_interrupted_too_often_fails_instead_of_circling(world: MemoryWorld) -> None:
     submitted(world)
     for _ in range(20):
