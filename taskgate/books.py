@@ -59,9 +59,7 @@ class Audit(Protocol):
         """The shard of its owner's ledger in which a task is booked."""
         ...
 
-    def snapshot(
-        self, owner: Owner, shard: int, ids: Sequence[str]
-    ) -> tuple[Book, Tasks]:
+    def snapshot(self, owner: Owner, shard: int, ids: Sequence[str]) -> tuple[Book, Tasks]:
         """A book and up to `SNAPSHOT_MOST` tasks, all as of one moment."""
         ...
 
