@@ -7,6 +7,8 @@
     ├── Refused                   a guarded write found something else; carries what it found
     │   └── LeaseLost             ... found that the attempt is no longer ours
     ├── IllegalTransition         a verb was asked of a state that does not know it
+    ├── IdTaken                   a new record's id is on record already
+    ├── UnknownKey, KeyEnded      an operator asked to change an API key that cannot be changed
     ├── Unavailable               a store could not answer just now; nothing is known to have changed
     └── Problem                   the caller's request cannot be served (api/problems.py maps it)
         ├── InvalidRequest
@@ -71,6 +73,18 @@ class IllegalTransition(TaskgateError):
     def __init__(self, verb: str, state: str) -> None:
         super().__init__(f"A task that is {state} cannot {verb.replace('_', ' ')}.")
         self.verb, self.state = verb, state
+
+
+class IdTaken(TaskgateError):
+    """There is a record of this id already; nothing was written."""
+
+
+class UnknownKey(TaskgateError):
+    """There is no such API key."""
+
+
+class KeyEnded(TaskgateError):
+    """The API key is revoked or has expired."""
 
 
 class Unavailable(TaskgateError):

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from taskgate.ports import ApiKey, KeyStore
+from taskgate.keystore import ApiKey, Keys
 
 SECONDS: Final = 10
 """HTTP API remembers answers by itself; this adds no more than so much to a revocation's lag."""
@@ -14,11 +14,11 @@ MOST: Final = 5000
 
 
 class RememberedKeys:
-    """A `KeyStore` before another. Records are kept, not verdicts: secret and expiry are looked at
+    """A `Keys` before another. Records are kept, not verdicts: secret and expiry are looked at
     each time, and a wrong secret for a known key costs no read.
     """
 
-    def __init__(self, keys: KeyStore, now_seconds: Callable[[], float]) -> None:
+    def __init__(self, keys: Keys, now_seconds: Callable[[], float]) -> None:
         self._keys, self._now = keys, now_seconds
         self._known: OrderedDict[str, tuple[float, ApiKey | None]] = OrderedDict()
 
@@ -29,10 +29,6 @@ class RememberedKeys:
         key = self._keys.get_key(key_id)
         self._keep(key_id, key)
         return key
-
-    def put_key(self, key: ApiKey) -> None:
-        self._keys.put_key(key)
-        self._known.pop(key.id, None)
 
     def _keep(self, key_id: str, key: ApiKey | None) -> None:
         self._known[key_id] = (self._now() + SECONDS, key)

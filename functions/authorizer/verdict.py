@@ -13,12 +13,12 @@ from typing import Any, Final
 from taskgate.apikeys import authenticate
 from taskgate.errors import Unauthenticated
 from taskgate.events import event
-from taskgate.ports import KeyStore
+from taskgate.keystore import Keys
 
 SCHEME: Final = "bearer "
 
 
-def verdict(keys: KeyStore, request: Mapping[str, Any], now_seconds: int) -> dict[str, Any]:
+def verdict(keys: Keys, request: Mapping[str, Any], now_seconds: int) -> dict[str, Any]:
     """Who asks. `Unavailable` passes through: a store out of reach is not a wrong key, and HTTP
     API answers it with 500 and forgets it, where a "no" would be remembered.
     """

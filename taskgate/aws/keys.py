@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from taskgate.aws.clients import available
-from taskgate.aws.values import Value, b, int_of, n, s, ss, text_of
-from taskgate.ports import ApiKey
+from botocore.exceptions import ClientError
+
+from taskgate.aws.clients import available, code_of
+from taskgate.aws.values import Item, Value, b, int_of, listed, n, s, ss, text_of
+from taskgate.errors import IdTaken
+from taskgate.keystore import ApiKey, Mark
+from taskgate.ports import Page
 from taskgate.task import Owner
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+LISTED: Final = "#keys"
+"""All keys stand under this owner in the index `by_user`. No user's name begins so, so that they are
+among nobody's tasks; and to list them costs O(keys), never O(tasks)."""
+PAGE: Final = 100
 
 
 class DynamoKeys:
@@ -28,34 +37,104 @@ class DynamoKeys:
                 ConsistentRead=True,
             )
         item = answer.get("Item")
-        if item is None:
-            return None
-        return ApiKey(
-            id=key_id,
-            secret_sha256=bytes(item["secret"]["B"]),
-            owner=Owner.parse(text_of(item, "principal")),
-            scopes=frozenset(item["scopes"]["SS"]),
-            max_pending=int_of(item, "max_pending"),
-            expires_at=int_of(item, "valid_until") or None,
-            revoked="revoked" in item,
-        )
+        return _decode(item) if item else None
 
     def put_key(self, key: ApiKey) -> None:
-        # Not `owner` and not `expires_at`: the one would list the key among the user's tasks, the
-        # other would let TTL remove it, and an expired key must be told from an unknown one.
-        item = {
-            **_key(key.id),
-            "secret": b(key.secret_sha256),
-            "principal": s(str(key.owner)),
-            "scopes": ss(key.scopes),
-            "max_pending": n(key.max_pending),
-        }
-        if key.expires_at:
-            item["valid_until"] = n(key.expires_at)
-        if key.revoked:
-            item["revoked"] = {"BOOL": True}
+        if not self._write(key, "attribute_not_exists(#pk)", {"#pk": "pk"}, {}):
+            raise IdTaken
+
+    def change_key(self, key: ApiKey) -> bool:
+        condition = "attribute_exists(#pk) AND #version = :version"
+        if not key.version:
+            # Keys of before there were versions.
+            condition = "attribute_exists(#pk) AND attribute_not_exists(#version)"
+        values = {":version": n(key.version)} if key.version else {}
+        return self._write(key, condition, {"#pk": "pk", "#version": "version"}, values)
+
+    def list_keys(self, start: str | None = None) -> Page[ApiKey]:
+        more: Any = {"ExclusiveStartKey": {"owner": s(LISTED), **_key(start)}} if start else {}
         with available():
-            self._client.put_item(TableName=self._table, Item=item)
+            page = self._client.query(
+                TableName=self._table,
+                IndexName="by_user",
+                KeyConditionExpression="#owner = :owner",
+                ExpressionAttributeNames={"#owner": "owner"},
+                ExpressionAttributeValues={":owner": s(LISTED)},
+                Limit=PAGE,
+                **more,
+            )
+        ids = [_id(item) for item in page["Items"]]
+        keys = [self.get_key(key_id) for key_id in ids]
+        return Page([k for k in keys if k], ids[-1] if "LastEvaluatedKey" in page else None)
+
+    def _write(
+        self, key: ApiKey, condition: str, names: dict[str, str], values: dict[str, Value]
+    ) -> bool:
+        item = _encode(key)
+        arguments: Any = {"ExpressionAttributeValues": values} if values else {}
+        try:
+            with available():
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=item,
+                    ConditionExpression=condition,
+                    ExpressionAttributeNames=names,
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                    **arguments,
+                )
+        except ClientError as error:
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+            # Ours, when an earlier try of the SDK had won and only its answer was lost.
+            return error.response.get("Item") == item
+        return True
+
+
+def _encode(key: ApiKey) -> dict[str, Value]:
+    # Not `expires_at`: TTL would remove it, and an expired key must be told from an unknown one.
+    item: dict[str, Value] = {
+        **_key(key.id),
+        "owner": s(LISTED),
+        "secret": b(key.secret_sha256),
+        "principal": s(str(key.owner)),
+        "scopes": ss(key.scopes),
+        "version": n(key.version + 1),
+        "trail": listed([_mark(mark) for mark in key.trail]),
+    }
+    optional = {"max_pending": key.max_pending, "valid_until": key.expires_at}
+    item |= {name: n(value) for name, value in optional.items() if value}
+    if key.plan:
+        item["plan"] = s(key.plan)
+    if key.revoked:
+        item["revoked"] = {"BOOL": True}
+    return item
+
+
+def _decode(item: Item) -> ApiKey:
+    return ApiKey(
+        id=_id(item),
+        secret_sha256=bytes(item["secret"]["B"]),
+        owner=Owner.parse(text_of(item, "principal")),
+        scopes=frozenset(item["scopes"]["SS"]),
+        max_pending=int_of(item, "max_pending") or None,
+        plan=text_of(item, "plan") or None,
+        expires_at=int_of(item, "valid_until") or None,
+        revoked="revoked" in item,
+        version=int_of(item, "version"),
+        trail=tuple(_read_mark(v["M"]) for v in item["trail"]["L"]) if "trail" in item else (),
+    )
+
+
+def _mark(mark: Mark) -> Value:
+    return {"M": {"at": n(mark.at), "who": s(mark.who), "what": s(mark.what)}}
+
+
+def _read_mark(value: Item) -> Mark:
+    return Mark(int_of(value, "at"), text_of(value, "who"), text_of(value, "what"))
+
+
+def _id(item: Item) -> str:
+    return text_of(item, "pk").removeprefix("KEY#")
 
 
 def _key(key_id: str) -> dict[str, Value]:

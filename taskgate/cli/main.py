@@ -12,6 +12,7 @@ from taskgate.cli import (
     demo,
     dev,
     explaining,
+    keys,
     reading,
     reconcile,
     redrive,
@@ -83,6 +84,7 @@ app.command("queues")(explaining.queues)
 app.command("types")(reading.types)
 app.command("redrive")(redrive.redrive)
 app.command("reconcile")(reconcile.reconcile)
+app.add_typer(keys.app, name="keys")
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)
 

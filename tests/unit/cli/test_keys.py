@@ -1,0 +1,157 @@
+"""`taskgate keys` on a real store, as an operator types it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from taskgate.apikeys import authenticate
+from taskgate.aws import clients, master
+from taskgate.aws.keys import DynamoKeys
+from taskgate.aws.ports import build
+from taskgate.cli import office
+from taskgate.errors import ExpiredKey, Unauthenticated
+from taskgate.ports import Ports
+from taskgate.task import Owner
+from taskgate.testing import aws_resources
+from tests.unit.cli.conftest import Run
+
+NAMED = ("--tenant", "acme", "--user", "ada")
+
+
+@pytest.fixture
+def ports(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ports]:
+    master.master.cache_clear()
+    with mock_aws():
+        client = boto3.client("secretsmanager")
+        client.create_secret(Name="master", SecretString="m" * 64)
+        client.close()
+        told = replace(aws_resources.create("keys"), webhook_master="master")
+        monkeypatch.setattr(office, "_environment", lambda stage: told)
+        yield build(told)
+    master.master.cache_clear()
+
+
+@pytest.fixture
+def keys(ports: Ports) -> DynamoKeys:
+    return DynamoKeys(clients.dynamodb(), table="keys-tasks")
+
+
+def _issue(run: Run, *more: str) -> Any:
+    ran = run("keys", "issue", *NAMED, "--stage", "dev", "--json", *more)
+    assert ran.code == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def _listed(run: Run, *more: str) -> Any:
+    return json.loads(run("keys", "list", "--stage", "dev", "--json", *more).stdout)
+
+
+def test_an_issued_key_works_at_once_and_its_tenants_signing_secret_is_told(
+    run: Run, keys: DynamoKeys
+) -> None:
+    told = _issue(run)
+    who = authenticate(keys, told["key"], int(time.time()))
+    assert (who.owner, who.scopes) == (Owner("acme", "ada"), {"tasks:read", "tasks:write"})
+    assert [s.startswith("whsec_") for s in told["webhook_secrets"]] == [True]
+    assert told["id"] == who.key_id
+
+
+def test_scopes_plan_and_expiry_are_as_asked(run: Run, keys: DynamoKeys) -> None:
+    more = ("--scope", "admin", "--plan", "paid", "--expires", "90d", "--max-pending", "5")
+    key = keys.get_key(_issue(run, *more)["id"])
+    assert key is not None
+    assert (key.scopes, key.plan, key.max_pending) == ({"admin"}, "paid", 5)
+    assert key.expires_at is not None
+    assert key.expires_at - time.time() == pytest.approx(90 * 86_400, abs=60)
+
+
+def test_the_list_shows_rights_state_and_trail_and_never_a_secret(
+    run: Run, keys: DynamoKeys
+) -> None:
+    told = _issue(run)
+    run("keys", "issue", "--tenant", "other", "--user", "bob", "--stage", "dev")
+    [shown] = _listed(run, "--tenant", "acme")
+    assert (shown["id"], shown["state"], shown["plan"]) == (told["id"], "active", "free")
+    assert [mark["what"] for mark in shown["trail"]] == ["issued"]
+    assert len(_listed(run)) == 2
+    text = run("keys", "list", "--stage", "dev").stdout + json.dumps(shown)
+    assert told["key"][16:] not in text
+    assert keys.get_key(told["id"]).secret_sha256.hex() not in text  # type: ignore[union-attr]
+
+
+def test_a_rotated_key_ends_after_its_overlap(run: Run, keys: DynamoKeys) -> None:
+    old = _issue(run)
+    ran = run("keys", "rotate", old["id"], "--stage", "dev", "--overlap", "2h", "--json")
+    new, now = json.loads(ran.stdout), int(time.time())
+    assert authenticate(keys, old["key"], now).owner == authenticate(keys, new["key"], now).owner
+    with pytest.raises(ExpiredKey):
+        authenticate(keys, old["key"], now + 7300)
+    assert authenticate(keys, new["key"], now + 7300)
+
+
+def test_a_revoked_key_is_refused_and_the_trail_says_who_did_it(run: Run, keys: DynamoKeys) -> None:
+    told = _issue(run)
+    assert run("keys", "revoke", told["id"], "--stage", "dev").code == 0
+    with pytest.raises(Unauthenticated):
+        authenticate(keys, told["key"], int(time.time()))
+    [shown] = _listed(run)
+    assert shown["state"] == "revoked"
+    assert shown["trail"][-1]["what"] == "revoked"
+    assert shown["trail"][-1]["who"]
+    assert run("keys", "rotate", told["id"], "--stage", "dev").code == 2
+
+
+@pytest.mark.parametrize("verb", ["rotate", "revoke"])
+def test_an_unknown_key_is_3(run: Run, ports: Ports, verb: str) -> None:
+    ran = run("keys", verb, "nothing", "--stage", "dev")
+    assert ran.code == 3
+    assert "keys list" in ran.stderr
+
+
+WRONG = (
+    ("--scope", "everything"),
+    ("--expires", "tomorrow"),
+    ("--plan", "a/b"),
+    ("--tenant", "a#b"),
+    ("--max-pending", "0"),
+)
+
+
+@pytest.mark.parametrize("more", WRONG, ids=lambda more: more[0])
+def test_what_is_wrong_is_said_and_no_key_is_made(
+    run: Run, ports: Ports, more: tuple[str, str]
+) -> None:
+    assert run("keys", "issue", *NAMED, "--stage", "dev", *more).code == 2
+    assert _listed(run) == []
+
+
+def test_no_key_is_issued_when_its_signing_secret_cannot_be_read(run: Run, ports: Ports) -> None:
+    client = boto3.client("secretsmanager")
+    client.delete_secret(SecretId="master", ForceDeleteWithoutRecovery=True)
+    client.close()
+    assert run("keys", "issue", *NAMED, "--stage", "dev").code == 5
+    assert _listed(run) == []
+
+
+@pytest.mark.parametrize("verb", [("issue", *NAMED), ("list",), ("rotate", "x"), ("revoke", "x")])
+def test_no_deployment_is_ever_guessed_for_keys(run: Run, verb: tuple[str, ...]) -> None:
+    assert run("keys", *verb).code == 2
+
+
+def test_every_command_of_the_page_about_keys_is_one_that_works(run: Run, ports: Ports) -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/api-keys.md").read_text("utf-8")
+    lines = re.findall(r"^taskgate (.*)$", page, re.MULTILINE)
+    assert len(lines) >= 5
+    for line in lines:
+        assert run(*shlex.split(line)).code in {0, 3}, line
