@@ -141,7 +141,11 @@ class WorkerGateway:
         try:
             return self._end(held, lambda t: transitions.succeed(t, self._stamp(), outcome))
         except Refused as refused:
-            self._set_aside(held, stored, refused.current)
+            if (current := refused.current) and _won(held.task, current):
+                # An earlier try of ours was written, and its answer was lost.
+                self._delete(held.delivery)
+                return current
+            self._set_aside(held, stored, current)
             raise
 
     def fail(self, held: Held, failure: Failure, checkpoint: str | None = None) -> Task:
@@ -273,6 +277,11 @@ class WorkerGateway:
 
     def _stamp(self, reason: str = "") -> Stamp:
         return stamp(self._ports.now(), f"worker:{self._worker}", reason)
+
+
+def _won(held: Task, current: Task) -> bool:
+    """Whether this attempt, and so nobody but us, has ended the task well."""
+    return current.state is State.SUCCEEDED and current.attempt == held.attempt
 
 
 _INTERRUPTED: Final = Failure(

@@ -1,3 +1,22 @@
+"""An end that was written although its answer was lost is no late result (B58)."""
+
+from __future__ import annotations
+
+import pytest
+
+from taskgate.errors import Unavailable
+from taskgate.lifecycle.change import Change
+from taskgate.lifecycle.states import State
+from taskgate.task import Task
+from taskgate.testing.memory import MemoryWorld
+from tests.unit.gateway.test_worker_gateway import claimed, gateway, submitted
+
+
+@pytest.fixture
+def world() -> MemoryWorld:
+    return MemoryWorld()
+
+
 def test_a_success_whose_answer_was_lost_is_no_late_result(
     world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
