@@ -21,10 +21,12 @@ from pathlib import Path
 
 from taskgate.apikeys import issue
 from taskgate.aws import clients
+from taskgate.aws.audit import DynamoAudit
 from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.ports import build
 from taskgate.client import Taskgate
 from taskgate.client.errors import ClientError
+from taskgate.gateway.reconciling import reconcile
 from taskgate.lifecycle.states import State
 from taskgate.local import LocalStack
 from taskgate.local.process import Child
@@ -55,10 +57,12 @@ class Figures:
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     unaccounted: int = 0
+    differences: int = 0
 
     @property
     def good(self) -> bool:
-        return self.submitted > 0 and not (self.lost or self.doubled or self.unaccounted)
+        wrong = self.lost or self.doubled or self.unaccounted or self.differences
+        return self.submitted > 0 and not wrong
 
     def lines(self) -> Iterator[str]:
         yield f"tasks submitted      {self.submitted} (answers that failed: {self.refused})"
@@ -72,6 +76,7 @@ class Figures:
         yield f"lost                 {len(self.lost)} {self.lost[:3]}"
         yield f"doubly effective     {len(self.doubled)} {self.doubled[:3]}"
         yield f"unaccounted          {self.unaccounted}"
+        yield f"reconcile            {self.differences} differences"
 
 
 class Soak:
@@ -126,7 +131,7 @@ class Soak:
         if rng.random() < 0.5:
             return "embed_document", {"text": f"Document {rng.random()}. " * 40}
         picture = {"prompt": f"soak {rng.random()}", "width": 64, "height": 64}
-        return "text_to_image", {**picture, "steps": 5, "step_ms": rng.randint(0, 400)}
+        return "text_to_image", {**picture, "steps": 5, "step_ms": rng.choice((0, 100, 400, 1500))}
 
     def _refused(self) -> None:
         with self._lock:
@@ -202,6 +207,21 @@ class Soak:
         # What was accepted and never answered is in the books, and nowhere else in our hands.
         unended = [i for i in books.active if not self._ended(i)]
         figures.unaccounted = len(unended) + (not books.balanced)
+        figures.differences = self._reconcile()
+
+    def _reconcile(self) -> int:
+        """Differences that the proof of all books and clocks finds; a broken proof counts too."""
+        stack = self.stack
+        audit = DynamoAudit(
+            stack.client("dynamodb"),
+            table=stack.environment.tasks_table,
+            clock_shards=stack.environment.clock_shards,
+        )
+        stop_at = self.ports.now() + 300_000
+        report = reconcile(self.ports, audit, apply=False, segments=range(4), of=4, stop_at=stop_at)
+        for difference in report.differences[:5]:
+            print(f"difference: {difference}")  # noqa: T201 - evidence
+        return len(report.differences) + (not report.finished)
 
     def _tell(self, task: Task) -> None:
         figures = self.figures
