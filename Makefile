@@ -37,6 +37,9 @@ test: check ## check, then every other test
 e2e: $(READY) ## Only the tests against the deployed local stack
 	$(VENV)/pytest tests/e2e -n 2 --dist loadgroup
 
+contract: $(READY) ## schemathesis asks the deployed local stack all that openapi.json allows and forbids
+	$(VENV)/python -m tests.contract
+
 soak: $(READY) ## SECONDS of load (default 120) while workers are killed; then every task is counted
 	$(VENV)/python -m tests.soak.soak --seconds $(SECONDS)
 

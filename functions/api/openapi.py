@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from functions import VERSION
 from functions.api import schemas, shapes
+from functions.api.answers import JSON
 from functions.api.operation import ALWAYS, Answered, Operation, Parameter
 from functions.api.operations import OPERATIONS
 from functions.api.problems import PROBLEM_JSON, kinds, title_of
@@ -23,6 +24,9 @@ that does not exist. All times are UTC. Paths in answers are below the address o
 Four answers come from AWS in front of the API, in its own short form `{"message": …}`: 401 when
 the `Authorization` header is missing, 404 for a path or method that is none of these, 429 when
 the whole stage is over its throttle, and 500 when the store of the API keys is out of reach."""
+
+AWS_ANSWERS: Final = frozenset({401, 500})
+"""What a listed route may also be answered with by AWS in front of the API, in its short form."""
 
 HEADERS: Final[dict[str, Any]] = {
     "Location": "Where to go on.",
@@ -127,6 +131,8 @@ def _problems(found: Iterable[type[Problem]]) -> dict[str, Any]:
         "description": "\n".join(f"- `{kind.code}`: {title_of(kind)}" for kind in found),
         "content": {PROBLEM_JSON: {"schema": shapes.ref("Problem")}},
     }
+    if {kind.status for kind in found} & AWS_ANSWERS:
+        made["content"][JSON] = {"schema": shapes.ref("AwsMessage")}
     if any(kind.retry_after for kind in found):
         retry = {"description": "Seconds until a new try may succeed.", "schema": shapes.TEXT}
         made["headers"] = {"Retry-After": retry}

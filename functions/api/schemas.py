@@ -63,6 +63,7 @@ def components() -> dict[str, Schema]:
         "OpenApi": {"type": "object", "description": "An OpenAPI 3.1 document."},
         "Page": {"type": "string", "description": "An HTML page."},
         "Problem": _problem(),
+        "AwsMessage": described(object_of({"message": TEXT}), "AWS's own short form."),
     }
 
 

@@ -13,7 +13,7 @@ from functions.api.service import VERBS
 from taskgate.routes import ROUTES
 from tests.unit.functions.api_world import ApiWorld
 from tests.unit.functions.ports_between import counting
-from tests.unit.functions.schema_fits import DOCUMENT
+from tests.unit.functions.schema_fits import DOCUMENT, assert_fits
 
 SERVED = {(route.method, route.path) for route in ROUTES}
 
@@ -41,6 +41,14 @@ def test_public_routes_demand_no_key_and_all_others_do() -> None:
         operation = DOCUMENT["paths"][route.path][route.method.lower()]
         assert operation["security"] == ([] if route.public else [{"key": []}])
         assert route.public or "401" in operation["responses"]
+
+
+def test_the_short_answers_of_aws_are_described_where_a_caller_may_meet_them() -> None:
+    for methods in DOCUMENT["paths"].values():
+        for operation in methods.values():
+            for status in {"401", "500"} & operation["responses"].keys():
+                short = operation["responses"][status]["content"]["application/json"]["schema"]
+                assert_fits({"message": "Unauthorized"}, short)
 
 
 def test_every_reference_of_the_document_leads_somewhere() -> None:

@@ -1,0 +1,36 @@
+"""What the OpenAPI document promises holds for whatever it allows one to ask, and what it forbids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from functions.authorizer.verdict import verdict
+from taskgate.apikeys import issue
+from taskgate.principal import Principal
+from tests.contract.asking import Plan, ask
+from tests.contract.gateway import Gateway, served
+from tests.contract.seeded import seeded
+from tests.unit.functions.api_world import ADA, OPERATOR, ApiWorld
+
+MANY = 100_000
+"""The limit on unfinished tasks has its own tests; here it would end the walk early."""
+
+
+@pytest.mark.parametrize("caller", [ADA, OPERATOR], ids=["an owner", "an operator"])
+def test_whatever_is_asked_the_answer_is_one_that_the_document_promises(
+    caller: Principal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api, now = ApiWorld(), 1_790_000_000
+    key = issue(api.world.keys, caller.owner, caller.scopes, max_pending=MANY)
+    ids = seeded(api, tmp_path, caller)
+    gateway = Gateway(
+        lambda event: verdict(api.world.keys, event, now), lambda event: api.api.answer(event, None)
+    )
+    with served(gateway) as url:
+        run = ask(Plan(url=url, key=key, task_ids=ids, examples=40, seconds=240), tmp_path)
+    with capsys.disabled():
+        print(f"\ncontract: {run.cases} cases as {caller.owner}")  # noqa: T201 - the figure
+    assert run.good, run.report
+    assert run.cases > 1000
