@@ -26,7 +26,7 @@ class Authorizer(Construct):
             code=code,
             room="authorizer",
             environment=data.environment_contract.as_variables(),
-            statements=[_read_keys_only(data.tasks.table.table_arn)],
+            statements=[_read_keys_and_plans_only(data.tasks.table.table_arn)],
             memory=512,
             timeout=10,  # the HTTP API waits no longer for an authorizer
         ).function
@@ -41,9 +41,9 @@ class Authorizer(Construct):
         )
 
 
-def _read_keys_only(table_arn: str) -> iam.PolicyStatement:
+def _read_keys_and_plans_only(table_arn: str) -> iam.PolicyStatement:
     return iam.PolicyStatement(
         actions=["dynamodb:GetItem"],
         resources=[table_arn],
-        conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["KEY#*"]}},
+        conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["KEY#*", "PLAN#*"]}},
     )

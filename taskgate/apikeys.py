@@ -12,11 +12,13 @@ from typing import Final
 
 from taskgate.errors import ExpiredKey, KeyEnded, Unauthenticated, Unavailable, UnknownKey
 from taskgate.keystore import ApiKey, Keys, KeyStore, Mark
+from taskgate.plans import BuiltIn, Plans, plan_of
 from taskgate.principal import Principal
 from taskgate.task import Owner
 
 SHAPE: Final = re.compile(r"tg_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")
 MAX_REBUILDS: Final = 5
+BUILT_IN_ALONE: Final = BuiltIn()
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -114,7 +116,9 @@ def id_of(text: str) -> str:
     return text[3:15]
 
 
-def authenticate(keys: Keys, text: str, now_seconds: int) -> Principal:
+def authenticate(
+    keys: Keys, text: str, now_seconds: int, plans: Plans = BUILT_IN_ALONE
+) -> Principal:
     """The principal of a key, or `Unauthenticated` without a word on which part was wrong."""
     shape = SHAPE.fullmatch(text)
     if shape is None:
@@ -127,10 +131,8 @@ def authenticate(keys: Keys, text: str, now_seconds: int) -> Principal:
         raise Unauthenticated
     if key.expires_at is not None and key.expires_at <= now_seconds:
         raise ExpiredKey
-    return Principal(key.owner, key.scopes, key.max_pending or DEFAULT_PENDING, key.id)
-
-
-DEFAULT_PENDING: Final = 3
+    plan = plan_of(plans, key.plan)
+    return Principal(key.owner, key.scopes, key.max_pending or plan.max_pending, key.id, plan)
 
 
 def _store(keys: KeyStore, key: ApiKey) -> str:

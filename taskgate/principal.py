@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from taskgate.errors import MissingScope, Unauthenticated
+from taskgate.errors import BadSetting, MissingScope, Unauthenticated
+from taskgate.plans import UNPLANNED, Plan
 from taskgate.task import Owner
 
 SCOPES: Final = frozenset({"tasks:read", "tasks:write", "admin"})
@@ -22,7 +23,9 @@ class Principal:
     owner: Owner
     scopes: frozenset[str]
     max_pending: int
+    """The key's own limit, or its plan's."""
     key_id: str
+    plan: Plan = UNPLANNED
 
     def require(self, scope: str) -> None:
         """Raise `MissingScope` unless the key has the scope."""
@@ -46,6 +49,11 @@ class Principal:
             "scopes": " ".join(sorted(self.scopes)),
             "max_pending": str(self.max_pending),
             "key_id": self.key_id,
+            "plan": self.plan.name,
+            "submits_per_minute": _text(self.plan.submits_per_minute),
+            "burst": str(self.plan.burst),
+            "priorities": " ".join(sorted(self.plan.priorities)),
+            "max_processing": _text(self.plan.max_processing),
         }
 
     @classmethod
@@ -56,4 +64,31 @@ class Principal:
         if not (NAME.fullmatch(tenant) and NAME.fullmatch(user) and limit.isdecimal()):
             raise Unauthenticated
         scopes = frozenset(str(context.get("scopes", "")).split())
-        return cls(Owner(tenant, user), scopes & SCOPES, int(limit), str(context.get("key_id", "")))
+        key_id, plan = str(context.get("key_id", "")), _plan(context)
+        return cls(Owner(tenant, user), scopes & SCOPES, int(limit), key_id, plan)
+
+
+def _plan(context: Mapping[str, Any]) -> Plan:
+    """The plan in a context. The HTTP API remembers contexts: those of an older authorizer, which
+    name no plan, must still be understood.
+    """
+    if not context.get("plan"):
+        return UNPLANNED
+    try:
+        return Plan(
+            name=str(context["plan"]),
+            submits_per_minute=_number(context.get("submits_per_minute")),
+            burst=_number(context.get("burst")) or 1,
+            priorities=frozenset(str(context.get("priorities", "")).split()),
+            max_processing=_number(context.get("max_processing")),
+        )
+    except (BadSetting, ValueError) as error:
+        raise Unauthenticated from error
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _number(text: Any) -> int | None:
+    return int(text) if text else None

@@ -1,4 +1,4 @@
-"""Cold start of the authorizer. It imports no more than one read of one key takes."""
+"""Cold start of the authorizer. It imports no more than the read of a key and of its plan take."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from functions.authorizer.remembered import RememberedKeys
+from functions.authorizer.remembered import RememberedKeys, RememberedPlans
 from functions.authorizer.verdict import verdict
 from taskgate.aws.clients import dynamodb
 from taskgate.aws.keys import DynamoKeys
+from taskgate.aws.plans import DynamoPlans
 from taskgate.events import LOG
 from taskgate.settings import Environment
 
 _ENVIRONMENT = Environment.read(os.environ)
-_KEYS = RememberedKeys(DynamoKeys(dynamodb(), table=_ENVIRONMENT.tasks_table), time.monotonic)
+_DYNAMODB, _TABLE = dynamodb(), _ENVIRONMENT.tasks_table
+_KEYS = RememberedKeys(DynamoKeys(_DYNAMODB, table=_TABLE), time.monotonic)
+_PLANS = RememberedPlans(DynamoPlans(_DYNAMODB, table=_TABLE), time.monotonic)
 
 # Events are JSON lines already: a bare handler does, and Powertools' logger costs 50 ms to import.
 LOG.setLevel(logging.INFO)
@@ -28,4 +31,4 @@ LOG.handlers = [logging.StreamHandler(sys.stdout)]
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """One REQUEST event (payload 2.0) in, one simple response out."""
     del context
-    return verdict(_KEYS, event, int(time.time()))
+    return verdict(_KEYS, _PLANS, event, int(time.time()))

@@ -14,17 +14,20 @@ from taskgate.apikeys import authenticate
 from taskgate.errors import Unauthenticated
 from taskgate.events import event
 from taskgate.keystore import Keys
+from taskgate.plans import Plans
 
 SCHEME: Final = "bearer "
 
 
-def verdict(keys: Keys, request: Mapping[str, Any], now_seconds: int) -> dict[str, Any]:
-    """Who asks. `Unavailable` passes through: a store out of reach is not a wrong key, and HTTP
+def verdict(
+    keys: Keys, plans: Plans, request: Mapping[str, Any], now_seconds: int
+) -> dict[str, Any]:
+    """Who asks, and what their plan allows. `Unavailable` passes through: a store out of reach is not a wrong key, and HTTP
     API answers it with 500 and forgets it, where a "no" would be remembered.
     """
     header = str(request.get("headers", {}).get("authorization", ""))
     try:
-        principal = authenticate(keys, _token(header), now_seconds)
+        principal = authenticate(keys, _token(header), now_seconds, plans)
     except Unauthenticated as refusal:
         event("key_refused", code=refusal.code)
         return {"isAuthorized": True, "context": {"refused": refusal.code}}

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 TENANT: Final = "local"
 USER: Final = "demo"
-MAX_PENDING: Final = 1000
 KEPT: Final = Path(".taskgate") / "stack"
 """Where `--persist` keeps tasks over restarts."""
 
@@ -103,7 +102,7 @@ def _issue_key(stack: LocalStack) -> str:
 
     keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
     scopes = frozenset({"tasks:read", "tasks:write", "admin"})
-    return issue(keys, Owner(TENANT, USER), scopes, max_pending=MAX_PENDING)
+    return issue(keys, Owner(TENANT, USER), scopes, plan="operator")
 
 
 def _pools() -> tuple[str, ...]:

@@ -9,10 +9,13 @@ import typer
 from typer.core import TyperGroup
 
 from taskgate.cli import (
+    callbacks,
     demo,
     dev,
     explaining,
     keys,
+    listening,
+    plans,
     reading,
     reconcile,
     redrive,
@@ -78,6 +81,10 @@ app.command("fail")(steering.fail)
 app.command("pause")(steering.pause)
 app.command("resume")(steering.resume)
 app.command("retry")(steering.retry)
+app.command("callback")(callbacks.callback)
+app.command("redeliver")(callbacks.redeliver)
+app.command("webhook-secret")(callbacks.webhook_secret)
+app.command("listen")(listening.listen)
 app.command("list")(reading.list_)
 app.command("stats")(reading.stats)
 app.command("queues")(explaining.queues)
@@ -85,6 +92,7 @@ app.command("types")(reading.types)
 app.command("redrive")(redrive.redrive)
 app.command("reconcile")(reconcile.reconcile)
 app.add_typer(keys.app, name="keys")
+app.add_typer(plans.app, name="plans")
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)
 

@@ -108,10 +108,12 @@ def test_no_role_may_do_everything_or_touch_everything(gateway, resolve):
     assert not [r for r in gateway.properties("AWS::IAM::Role") if "ManagedPolicyArns" in r]
 
 
-def test_the_authorizer_may_read_keys_and_nothing_else(gateway, resolve):
+def test_the_authorizer_may_read_keys_and_plans_and_nothing_else(gateway, resolve):
     [statement] = [s for s in statements(gateway, resolve) if "Condition" in s]
     assert statement["Action"] == "dynamodb:GetItem"
-    assert statement["Condition"]["ForAllValues:StringLike"] == {"dynamodb:LeadingKeys": ["KEY#*"]}
+    assert statement["Condition"]["ForAllValues:StringLike"] == {
+        "dynamodb:LeadingKeys": ["KEY#*", "PLAN#*"]
+    }
 
 
 @pytest.mark.parametrize("name", STAGES)

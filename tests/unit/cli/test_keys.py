@@ -1,4 +1,4 @@
-"""`taskgate keys` on a real store, as an operator types it."""
+"""`taskgate keys` and `taskgate plans` on a real store, as an operator types it."""
 
 from __future__ import annotations
 
@@ -149,9 +149,63 @@ def test_no_deployment_is_ever_guessed_for_keys(run: Run, verb: tuple[str, ...])
     assert run("keys", *verb).code == 2
 
 
-def test_every_command_of_the_page_about_keys_is_one_that_works(run: Run, ports: Ports) -> None:
-    page = (Path(__file__).parents[3] / "docs/how-to/api-keys.md").read_text("utf-8")
-    lines = re.findall(r"^taskgate (.*)$", page, re.MULTILINE)
-    assert len(lines) >= 5
+PAGES = ("docs/how-to/api-keys.md", "docs/how-to/plans.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_a_page_about_keys_and_plans_is_one_that_works(
+    run: Run, ports: Ports, page: str
+) -> None:
+    text = (Path(__file__).parents[3] / page).read_text("utf-8")
+    lines = re.findall(r"^taskgate (.*)$", text, re.MULTILINE)
+    assert len(lines) >= 3
     for line in lines:
         assert run(*shlex.split(line)).code in {0, 3}, line
+
+
+def _plans(run: Run) -> dict[str, Any]:
+    shown = json.loads(run("plans", "show", "--stage", "dev", "--json").stdout)
+    return {plan["name"]: plan for plan in shown}
+
+
+def test_a_plan_is_set_at_run_time_and_keeps_what_was_not_named(run: Run, ports: Ports) -> None:
+    assert {name: p["max_pending"] for name, p in _plans(run).items()} == {
+        "free": 3,
+        "paid": 100,
+        "operator": 1000,
+    }
+    set_free = ("plans", "set", "free", "--stage", "dev")
+    assert run(*set_free, "--max-pending", "5", "--max-processing", "none").code == 0
+    assert run(*set_free, "--submits-per-minute", "7", "--priority", "low").code == 0
+    free = _plans(run)["free"]
+    assert (free["max_pending"], free["max_processing"], free["version"]) == (5, None, 2)
+    assert (free["submits_per_minute"], free["priorities"]) == (7, ["low"])
+
+
+def test_a_new_plan_starts_as_free_is_built_in(run: Run, ports: Ports) -> None:
+    assert run("plans", "set", "bulk", "--stage", "dev", "--max-pending", "50").code == 0
+    bulk, free = _plans(run)["bulk"], _plans(run)["free"]
+    assert bulk == {**free, "name": "bulk", "max_pending": 50, "version": 1}
+
+
+BAD_PLANS = (
+    ("--max-pending", "0"),
+    ("--submits-per-minute", "many"),
+    ("--priority", "urgent"),
+    ("--burst", "0"),
+)
+
+
+@pytest.mark.parametrize("more", BAD_PLANS, ids=lambda more: more[0])
+def test_a_limit_out_of_bounds_is_said_and_nothing_is_set(
+    run: Run, ports: Ports, more: tuple[str, str]
+) -> None:
+    assert run("plans", "set", "free", "--stage", "dev", *more).code == 2
+    assert _plans(run)["free"]["version"] == 0
+
+
+def test_plans_are_shown_to_people_with_where_they_come_from(run: Run, ports: Ports) -> None:
+    run("plans", "set", "paid", "--stage", "dev", "--burst", "9")
+    shown = run("plans", "show", "--stage", "dev").stdout
+    assert "built in" in shown
+    assert "set" in shown

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from functions.authorizer import remembered
-from functions.authorizer.remembered import RememberedKeys
+from functions.authorizer.remembered import RememberedKeys, RememberedPlans
 from functions.authorizer.verdict import verdict
 from taskgate.apikeys import Acting, id_of, issue, revoke
-from taskgate.errors import Unavailable
+from taskgate.errors import Unauthenticated, Unavailable
 from taskgate.keystore import ApiKey, Keys, KeyStore
+from taskgate.plans import PAID, UNPLANNED, BuiltIn, Plan, Plans
 from taskgate.principal import Principal
 from taskgate.task import Owner
 from taskgate.testing.memory import MemoryWorld
+from taskgate.testing.memory_plans import MemoryPlans
 from tests.unit.functions.http_events import http_event
 
 OWNER = Owner("acme", "ada")
 SCOPES = frozenset({"tasks:read", "tasks:write"})
+BUILT_IN = BuiltIn()
 NOW = 1_790_000_000
 
 
@@ -43,10 +47,10 @@ def reads() -> Reads:
     return Reads(MemoryWorld().keys)
 
 
-def _ask(keys: Keys, header: str | None, now: int = NOW) -> dict[str, Any]:
+def _ask(keys: Keys, header: str | None, now: int = NOW, plans: Plans = BUILT_IN) -> dict[str, Any]:
     headers = {} if header is None else {"Authorization": header}
     event = {"type": "REQUEST", **http_event("GET", "/v1/tasks", headers=headers)}
-    return verdict(keys, event, now)
+    return verdict(keys, plans, event, now)
 
 
 def _key(reads: Reads, expires_at: int | None = None) -> str:
@@ -145,11 +149,62 @@ def test_memory_is_bounded_against_guessing(reads: Reads, monkeypatch: pytest.Mo
     keys = RememberedKeys(reads, lambda: 0.0)
     for n in range(50):
         keys.get_key(f"{n:012d}")
-    assert len(keys._known) == 10
+    assert len(keys._keys._known) == 10
 
 
 def test_an_outage_is_not_remembered(reads: Reads) -> None:
     keys = RememberedKeys(Gone(), lambda: 0.0)
     with pytest.raises(Unavailable):
         keys.get_key("abcdefghijkl")
-    assert not keys._known
+    assert not keys._keys._known
+
+
+class PlanReads(MemoryPlans):
+    """A plan store that counts its reads."""
+
+    count = 0
+
+    def get_plan(self, name: str) -> Plan | None:
+        self.count += 1
+        return super().get_plan(name)
+
+
+def _planned(reads: Reads, max_pending: int | None = None) -> str:
+    return f"Bearer {issue(reads.keys, OWNER, SCOPES, plan='paid', max_pending=max_pending)}"
+
+
+def test_the_limits_of_the_plan_come_with_the_principal(reads: Reads) -> None:
+    who = Principal.from_context(_ask(reads, _planned(reads))["context"])
+    assert (who.max_pending, who.plan) == (100, replace(PAID, max_pending=who.plan.max_pending))
+
+
+def test_a_keys_own_limit_goes_before_its_plans(reads: Reads) -> None:
+    assert Principal.from_context(_ask(reads, _planned(reads, 7))["context"]).max_pending == 7
+
+
+def test_a_plan_set_at_run_time_counts_without_a_deploy_and_costs_a_read_a_while(
+    reads: Reads,
+) -> None:
+    now, stored = [0.0], PlanReads()
+    keys, plans = RememberedKeys(reads, lambda: now[0]), RememberedPlans(stored, lambda: now[0])
+    header = _planned(reads)
+    for _ in range(5):
+        _ask(keys, header, plans=plans)
+    assert (reads.count, stored.count) == (1, 1)
+    stored.write_plan(replace(PAID, max_pending=8, submits_per_minute=5))
+    now[0] += remembered.SECONDS
+    who = Principal.from_context(_ask(keys, header, plans=plans)["context"])
+    assert (who.max_pending, who.plan.submits_per_minute) == (8, 5)
+
+
+def test_a_context_of_an_older_authorizer_is_still_understood() -> None:
+    old = {"tenant": "acme", "user": "ada", "scopes": "admin", "max_pending": "7", "key_id": "k"}
+    who = Principal.from_context(old)
+    assert (who.max_pending, who.plan) == (7, UNPLANNED)
+
+
+@pytest.mark.parametrize("wrong", [{"burst": "x"}, {"priorities": "urgent"}])
+def test_a_context_that_no_authorizer_wrote_is_no_principal(wrong: dict[str, str]) -> None:
+    good = Principal(OWNER, SCOPES, 7, "k", PAID).as_context()
+    with pytest.raises(Unauthenticated):
+        Principal.from_context({**good, **wrong})

@@ -1,0 +1,107 @@
+"""The plans on the `tasks` table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from taskgate.aws.clients import available, code_of
+from taskgate.aws.values import Item, Value, int_of, n, s, ss, text_of
+from taskgate.plans import Plan
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+LISTED: Final = "#plans"
+"""All plans stand under this owner in the index `by_user`, as the keys under theirs."""
+MOST: Final = 100
+
+
+class DynamoPlans:
+    """The `PlanStore` port."""
+
+    def __init__(self, client: DynamoDBClient, *, table: str) -> None:
+        self._client, self._table = client, table
+
+    def get_plan(self, name: str) -> Plan | None:
+        with available():
+            answer = self._client.get_item(
+                TableName=self._table, Key=_key(name), ConsistentRead=True
+            )
+        item = answer.get("Item")
+        return _decode(item) if item else None
+
+    def write_plan(self, plan: Plan) -> bool:
+        item = _encode(plan)
+        arguments: Any = {
+            "ConditionExpression": "attribute_not_exists(#version)",
+            "ExpressionAttributeNames": {"#version": "version"},
+        }
+        if plan.version:
+            arguments["ConditionExpression"] = "#version = :version"
+            arguments["ExpressionAttributeValues"] = {":version": n(plan.version)}
+        try:
+            with available():
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=item,
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                    **arguments,
+                )
+        except ClientError as error:
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+            # Ours, when an earlier try of the SDK had won and only its answer was lost.
+            return error.response.get("Item") == item
+        return True
+
+    def list_plans(self) -> Sequence[Plan]:
+        with available():
+            page = self._client.query(
+                TableName=self._table,
+                IndexName="by_user",
+                KeyConditionExpression="#owner = :owner",
+                ExpressionAttributeNames={"#owner": "owner"},
+                ExpressionAttributeValues={":owner": s(LISTED)},
+                Limit=MOST,
+            )
+        plans = [self.get_plan(_name(item)) for item in page["Items"]]
+        return [plan for plan in plans if plan]
+
+
+def _encode(plan: Plan) -> dict[str, Value]:
+    numbers = {
+        "max_pending": plan.max_pending,
+        "submits_per_minute": plan.submits_per_minute,
+        "burst": plan.burst,
+        "max_processing": plan.max_processing,
+        "version": plan.version + 1,
+    }
+    return {
+        **_key(plan.name),
+        "owner": s(LISTED),
+        "priorities": ss(plan.priorities),
+        **{name: n(value) for name, value in numbers.items() if value is not None},
+    }
+
+
+def _decode(item: Item) -> Plan:
+    return Plan(
+        name=_name(item),
+        max_pending=int_of(item, "max_pending"),
+        submits_per_minute=int_of(item, "submits_per_minute") or None,
+        burst=int_of(item, "burst"),
+        priorities=frozenset(item["priorities"]["SS"]),
+        max_processing=int_of(item, "max_processing") or None,
+        version=int_of(item, "version"),
+    )
+
+
+def _name(item: Item) -> str:
+    return text_of(item, "pk").removeprefix("PLAN#")
+
+
+def _key(name: str) -> dict[str, Value]:
+    return {"pk": s(f"PLAN#{name}"), "sk": s("PLAN")}

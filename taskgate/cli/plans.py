@@ -1,0 +1,144 @@
+"""`taskgate plans`: show the plans and set their limits while everything runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from taskgate.cli.exits import CommandError, Exit
+from taskgate.cli.office import Local, Office, StageName, at_work, open_office
+from taskgate.cli.options import AsJson
+from taskgate.cli.printing import aside, out, plain, print_json, say, table
+
+if TYPE_CHECKING:
+    from taskgate.aws.plans import DynamoPlans
+    from taskgate.plans import Plan
+
+UNLIMITED: Final = "none"
+
+Name = Annotated[str, typer.Argument(metavar="PLAN", help="Such as free or paid.")]
+Limit = Annotated[str | None, typer.Option(metavar="N", help="A number, or `none`: not limited.")]
+
+app = typer.Typer(no_args_is_help=True, help="Show plans, and set their limits at run time.")
+
+
+@app.command("show")
+def show(*, stage: StageName = None, local: Local = False, as_json: AsJson = False) -> None:
+    """Show every plan with its limits: those that were set, and those built in."""
+    from taskgate.plans import BUILT_IN  # noqa: PLC0415
+
+    office = open_office(stage, local=local)
+    with at_work():
+        store = _plans(office)
+        # By their keys where they are known: the index may be a moment behind.
+        named = [store.get_plan(name) or BUILT_IN[name] for name in BUILT_IN]
+        others = [plan for plan in store.list_plans() if plan.name not in BUILT_IN]
+    if as_json:
+        print_json([_as_json(plan) for plan in (*named, *others)])
+    else:
+        _show([*named, *others])
+
+
+@app.command("set")
+def set_(
+    name: Name,
+    *,
+    stage: StageName = None,
+    local: Local = False,
+    max_pending: Annotated[int | None, typer.Option(help="Unfinished tasks of a user.")] = None,
+    submits_per_minute: Limit = None,
+    burst: Annotated[int | None, typer.Option(help="Submits that may come at once.")] = None,
+    priority: Annotated[
+        list[str] | None, typer.Option(help="high, normal or low; again for more.")
+    ] = None,
+    max_processing: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set what is named and keep the rest; a new plan starts as `free` is built in."""
+    changes = {
+        "max_pending": max_pending,
+        "submits_per_minute": _limit(submits_per_minute),
+        "burst": burst,
+        "priorities": frozenset(priority) if priority else None,
+        "max_processing": _limit(max_processing),
+    }
+    _check_name(name)
+    given = {field: value for field, value in changes.items() if value is not None}
+    office = open_office(stage, local=local)
+    with at_work():
+        plan = _set(_plans(office), name, given)
+    if as_json:
+        print_json(_as_json(plan))
+    else:
+        _show([plan])
+        say(f"{plan.name} is set; a key that was just used may have the old limits for a minute")
+
+
+def _set(store: DynamoPlans, name: str, given: dict[str, Any]) -> Plan:
+    from taskgate.errors import BadSetting  # noqa: PLC0415
+    from taskgate.plans import BUILT_IN, FREE  # noqa: PLC0415
+
+    old = store.get_plan(name) or BUILT_IN.get(name) or replace(FREE, name=name)
+    fields: dict[str, Any] = {
+        field: None if value == UNLIMITED else value for field, value in given.items()
+    }
+    try:
+        plan = replace(old, **fields)
+    except BadSetting as error:
+        raise typer.BadParameter(str(error)) from error
+    if not store.write_plan(plan):
+        raise CommandError(
+            f"Another operator set {name} at the same time.", "Look, then set it again.", Exit.USAGE
+        )
+    return plan
+
+
+def _plans(office: Office) -> DynamoPlans:
+    from taskgate.aws import clients  # noqa: PLC0415
+    from taskgate.aws.plans import DynamoPlans  # noqa: PLC0415
+
+    return DynamoPlans(clients.dynamodb(), table=office.environment.tasks_table)
+
+
+def _limit(text: str | None) -> int | str | None:
+    if text is None or text == UNLIMITED:
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise typer.BadParameter("a limit is a number, or none")
+    return int(text)
+
+
+def _check_name(name: str) -> None:
+    from taskgate.principal import NAME  # noqa: PLC0415
+
+    if not NAME.fullmatch(name):
+        raise typer.BadParameter("a name is 1 to 64 letters, digits, or one of _ . @ -")
+
+
+def _show(plans: list[Plan]) -> None:
+    rows = table("plan", "pending", "a minute", "at once", "priorities", "running", "from")
+    for plan in plans:
+        rates = (plan.submits_per_minute or UNLIMITED, plan.burst, _names(plan))
+        source = "set" if plan.version else "built in"
+        cells = (plan.name, plan.max_pending, *rates, plan.max_processing or UNLIMITED, source)
+        rows.add_row(*(plain(str(cell)) for cell in cells))
+    out().print(rows)
+    aside("pending: unfinished tasks of a user. running: tasks of a tenant at the same time.")
+
+
+def _names(plan: Plan) -> str:
+    return " ".join(sorted(plan.priorities))
+
+
+def _as_json(plan: Plan) -> dict[str, object]:
+    return {
+        "name": plan.name,
+        "max_pending": plan.max_pending,
+        "submits_per_minute": plan.submits_per_minute,
+        "burst": plan.burst,
+        "priorities": sorted(plan.priorities),
+        "max_processing": plan.max_processing,
+        "version": plan.version,
+    }
