@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from taskgate.errors import Refused
-from taskgate.events import event, transition
+from taskgate.errors import Refused, Unavailable
+from taskgate.events import event, swallowed, transition
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp
@@ -66,10 +66,30 @@ class Claims:
         return transitions.claim(task_id, attempt, self._stamp(), self.worker, lease)
 
     def _held(self, change: Change, before: Task | None, delivery: Delivery) -> Held:
-        task = self.ports.tasks.apply(change)
-        transition(change, before, task)
-        text = self.ports.tasks.get_input(task.id)
+        task = self._applied(change, before)
+        try:
+            text = self.ports.tasks.get_input(task.id)
+        except Unavailable:
+            self._undo(task)
+            raise
         return Held(task, text, delivery, self.lease * 1000)
+
+    def _undo(self, task: Task) -> None:
+        """It waits again: an interruption, since a store that is away is no crash of the task."""
+        if not task.budgets.interruptions.left:
+            return
+        try:
+            made = self._stamp("its input could not be read")
+            paused = self._applied(transitions.hand_back(task, made, task.checkpoint), task)
+            self._applied(transitions.resume(paused, self._stamp()), paused)
+        except (Refused, Unavailable) as error:
+            # Left as it is: the lease ends by itself, or the sweep resumes it.
+            swallowed("claim_not_undone", error, task=task.id)
+
+    def _applied(self, change: Change, before: Task | None) -> Task:
+        after = self.ports.tasks.apply(change)
+        transition(change, before, after)
+        return after
 
     def _refused(self, delivery: Delivery, current: Task | None) -> Held | Released:
         now, beat_at = self.ports.now(), self._beat_at(current)
