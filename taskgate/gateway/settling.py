@@ -126,9 +126,10 @@ class Outbox:
 
     def _clean_up(self, task: Task) -> int:
         """Remove what refused attempts left behind; the winner's files stay."""
-        below = f"r/{task.owner.tenant}/{task.id}/"
-        keep = f"{below}{task.attempt}/" if task.result else ""
-        return self.ports.results.remove(below, keep)
+        below, winner = f"r/{task.owner.tenant}/{task.id}/", task.attempt if task.result else None
+        # Attempt by attempt: one that a reopened task has begun meanwhile is none of ours.
+        lost = [n for n in range(1, task.attempt + 1) if n != winner]
+        return sum(self.ports.results.remove(f"{below}{n}/") for n in lost)
 
     def _call_back(self, task: Task) -> str:
         assert task.callback is not None  # noqa: S101 - a callback is owed
