@@ -33,12 +33,21 @@ CallbackUrl = Annotated[
     ),
 ]
 CallbackEvents = Annotated[
-    list[Literal["task.succeeded", "task.failed", "task.timed_out", "task.canceled"]],
+    list[
+        Literal[
+            "task.succeeded",
+            "task.failed",
+            "task.timed_out",
+            "task.canceled",
+            "task.stalled",
+            "task.progress",
+        ]
+    ],
     Field(
         min_length=1,
-        max_length=4,
-        description="Which ends to tell of; all but `task.canceled` by default. Progress and"
-        " stalls are not told: poll the status for them.",
+        max_length=6,
+        description="What to tell of; the first three by default. An end is told until it is"
+        " delivered; `task.stalled` and `task.progress` are sent once and never again.",
     ),
 ]
 

@@ -83,6 +83,8 @@ def _how_to_go_on(gateway: Gateway, seconds: float) -> str:
         f"  {taskgate} submit embed_document --file examples/handbook.pdf --wait",
         f'  {taskgate} submit text_to_image -i "prompt=a red lighthouse" -i step_ms=300 --wait',
         f"  {taskgate} list",
+        f"  {taskgate} listen                 # receives callbacks: submit … --callback-url URL",
+        f"  {taskgate} webhook-secret         # what signs them",
     )
     return "\n".join(lines)
 

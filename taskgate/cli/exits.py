@@ -68,6 +68,7 @@ _CODES: tuple[tuple[type[ClientError] | tuple[type[ClientError], ...], Exit], ..
 _BY_CODE: Mapping[str, str] = {
     "invalid_input": "`taskgate types` shows what each task type takes.",
     "unknown_task_type": "`taskgate types` shows what each task type takes.",
+    "no_callback": "`taskgate submit --callback-url URL` asks for one.",
     "verb_not_allowed": "`taskgate explain ID` says what it waits for and what you may ask of it.",
 }
 _ADVICE: Mapping[type[ClientError], str] = {

@@ -30,12 +30,22 @@ def read_labels(pairs: Iterable[str]) -> dict[str, str]:
     return dict(_split(pair) for pair in pairs)
 
 
-def _object(whole: str) -> dict[str, Any]:
-    text = _read(Path(whole[1:])).decode() if whole.startswith("@") else whole
+def read_then(text: str | None) -> list[Any]:
+    """What follows: a list of follow-ups, or one alone."""
+    found = _parsed("--then", text) if text else []
+    return found if isinstance(found, list) else [found]
+
+
+def _parsed(option: str, given: str) -> Any:
+    text = _read(Path(given[1:])).decode() if given.startswith("@") else given
     try:
-        parsed = json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
-        raise typer.BadParameter(f"--input is not JSON: {error}") from None
+        raise typer.BadParameter(f"{option} is not JSON: {error}") from None
+
+
+def _object(whole: str) -> dict[str, Any]:
+    parsed = _parsed("--input", whole)
     if not isinstance(parsed, dict):
         raise typer.BadParameter("--input must be a JSON object")
     return parsed

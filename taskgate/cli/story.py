@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from taskgate.cli.printing import plain, size_of, state_text, table
-from taskgate.client import HistoryEntry, Result, Task
+from taskgate.client import Callback, HistoryEntry, Result, Task
 
 
 def told(task: Task) -> Group:
@@ -23,6 +23,10 @@ def told(task: Task) -> Group:
         parts += [Text(), life(task.history)]
     if task.result and task.result.files:
         parts += [Text(), files(task.result)]
+    if task.parent or task.children:
+        parts += [Text(), family(task)]
+    if task.callback:
+        parts += [Text(), callback_line(task.callback), attempts(task.callback)]
     return Group(*parts)
 
 
@@ -46,6 +50,46 @@ def life(history: Iterable[HistoryEntry]) -> Table:
             plain(entry.verb),
             plain(entry.actor),
             Text(plain(entry.reason), style="dim"),
+        )
+    return rows
+
+
+def family(task: Task) -> Table:
+    """What it follows, and what follows it."""
+    rows = table("", "id", "type", "state")
+    if task.parent:
+        rows.add_row("follows", task.parent, "", "")
+    for child in task.children:
+        state = state_text(child.state) if child.state else Text("not yet", style="dim")
+        rows.add_row("then", child.id, plain(child.type or ""), state)
+    if task.chain:
+        rows.add_row("all of it", "", "", state_text(task.chain))
+    return rows
+
+
+def callback_line(callback: Callback) -> Text:
+    """Whom the end is told to, and how that stands."""
+    tries = "1 try" if callback.tries == 1 else f"{callback.tries} tries"
+    later = f" · next {clock_text(callback.next_try_at)}" if callback.next_try_at else ""
+    return Text.assemble(
+        "callback  ",
+        (plain(callback.url), "dim"),
+        "  ",
+        plain(callback.state),
+        f" · {tries}{later}",
+    )
+
+
+def attempts(callback: Callback) -> Table:
+    """One row an attempt."""
+    rows = table("time", "status", "lasted", "reason", "detail")
+    for tried in callback.latest:
+        rows.add_row(
+            clock_text(tried.at),
+            "" if tried.status is None else str(tried.status),
+            f"{tried.ms} ms",
+            plain(tried.reason),
+            Text(plain(tried.detail), style="dim"),
         )
     return rows
 

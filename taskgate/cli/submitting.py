@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from taskgate.cli.inputs import Labels, read_input, read_labels
+from taskgate.cli.inputs import Labels, read_input, read_labels, read_then
 from taskgate.cli.options import AsJson, Timeout, client_of
 from taskgate.cli.printing import aside, print_json, say
 from taskgate.cli.spans import At, In, LifeLimit, QueueLimit, RunLimit
@@ -24,6 +24,14 @@ WholeInput = Annotated[
 ]
 Document = Annotated[Path | None, typer.Option("--file", help="A document: PDF, Markdown or text.")]
 ExpectedSeconds = Annotated[int | None, typer.Option(min=1, help="How long you expect it to run.")]
+CallbackUrl = Annotated[str | None, typer.Option(metavar="URL", help="Post its end there.")]
+CallbackEvents = Annotated[
+    str | None,
+    typer.Option(metavar="EVENTS", help="What to tell of, with commas: task.failed,task.canceled."),
+]
+Then = Annotated[
+    str | None, typer.Option(metavar="JSON|@FILE", help="What follows: [{type, input, then}, …].")
+]
 IdempotencyKey = Annotated[str | None, typer.Option(help="The same key gives the same task.")]
 
 
@@ -48,6 +56,9 @@ def submit(
     queue_timeout: QueueLimit = None,
     run_timeout: RunLimit = None,
     deadline: LifeLimit = None,
+    callback_url: CallbackUrl = None,
+    callback_events: CallbackEvents = None,
+    then: Then = None,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     timeout: Timeout = None,
@@ -67,6 +78,9 @@ def submit(
         timeouts=_given(
             queue_seconds=queue_timeout, run_seconds=run_timeout, deadline_seconds=deadline
         ),
+        callback_url=callback_url,
+        callback_events=callback_events.split(",") if callback_events else None,
+        then=read_then(then),
         idempotency_key=idempotency_key,
     )
     _announce(handle, as_json=as_json, waiting=wait)

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from taskgate.client.backoff import Backoff
+from taskgate.client.callbacks import FollowUp
 from taskgate.client.errors import (
     ApiError,
     ClientError,
@@ -34,6 +35,9 @@ from taskgate.client.errors import (
 )
 from taskgate.client.handle import TaskHandle
 from taskgate.client.models import (
+    Callback,
+    Child,
+    Delivery,
     Explanation,
     HistoryEntry,
     Queue,
@@ -46,15 +50,20 @@ from taskgate.client.models import (
 )
 from taskgate.client.taskgate import Taskgate
 from taskgate.client.watching import Clock
+from taskgate.webhooks import WebhookError, verify
 
 __all__ = [
     "ApiError",
     "Backoff",
+    "Callback",
+    "Child",
     "ClientError",
     "Clock",
+    "Delivery",
     "DownloadCorrupt",
     "Explanation",
     "FieldProblem",
+    "FollowUp",
     "HistoryEntry",
     "Misunderstood",
     "NotConfigured",
@@ -77,4 +86,6 @@ __all__ = [
     "Unreachable",
     "Unsendable",
     "WaitTimeout",
+    "WebhookError",
+    "verify",
 ]

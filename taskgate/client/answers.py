@@ -11,6 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from taskgate.client.models import (
+    Callback,
+    Child,
+    Delivery,
     Explanation,
     HistoryEntry,
     Queue,
@@ -40,8 +43,30 @@ def task_of(body: Mapping[str, Any]) -> Task:
         history=tuple(_entry_of(e) for e in body.get("history") or ()),
         result=result_of(body["result"]) if body.get("result") else None,
         metadata=dict(body.get("metadata") or {}),
+        callback=callback_of(body["callback"]) if body.get("callback") else None,
+        parent=body.get("parent"),
+        children=tuple(
+            Child(str(c["id"]), c.get("type"), c.get("state")) for c in body.get("children") or ()
+        ),
+        chain=(body.get("chain") or {}).get("state"),
         raw=body,
     )
+
+
+def callback_of(body: Mapping[str, Any]) -> Callback:
+    """A callback with its latest attempts."""
+    return Callback(
+        url=str(body.get("url", "")),
+        events=tuple(map(str, body.get("events") or ())),
+        state=str(body["state"]),
+        tries=int(body.get("tries") or 0),
+        next_try_at=time_of(body.get("next_try_at")),
+        latest=tuple(map(_delivery_of, body.get("latest") or ())),
+    )
+
+
+def secrets_of(body: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, body["secrets"]))
 
 
 def result_of(body: Mapping[str, Any]) -> Result:
@@ -110,6 +135,16 @@ def time_of(text: object) -> datetime | None:
         return datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
+
+
+def _delivery_of(body: Mapping[str, Any]) -> Delivery:
+    return Delivery(
+        at=time_of(body.get("at")),
+        status=body.get("status"),
+        ms=int(body.get("ms") or 0),
+        reason=str(body.get("reason", "")),
+        detail=str(body.get("detail") or ""),
+    )
 
 
 def _entry_of(body: Mapping[str, Any]) -> HistoryEntry:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taskgate.client.models import Explanation, Result, Task
+from taskgate.client.models import Callback, Explanation, Result, Task
 from taskgate.client.writing import Moment, Span
 
 if TYPE_CHECKING:
@@ -80,6 +80,19 @@ class TaskHandle:
     def explain(self) -> Explanation:
         """Why the task is where it is, what it waits for, and when the gateway looks next."""
         return self._client.explain(self.id)
+
+    def callback(self) -> Callback:
+        """How the callback stands, with its latest attempts."""
+        return self._client.callback(self.id)
+
+    def redeliver(self) -> Callback:
+        """Have the callback sent once more, after the end."""
+        return self._client.redeliver(self.id)
+
+    @property
+    def children(self) -> tuple[TaskHandle, ...]:
+        """Handles on what follows; a task that is not yet on record answers `NotFound`."""
+        return tuple(TaskHandle(self._client, child.id) for child in self.get().children)
 
     def reschedule(
         self, *, run_at: Moment | None = None, delay: Span | None = None, reason: str = ""

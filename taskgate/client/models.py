@@ -62,6 +62,43 @@ class Result:
     output: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One attempt of a callback; `status` is None when there was no whole answer."""
+
+    at: datetime | None
+    status: int | None
+    ms: int
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callback:
+    """Whom the end of a task is told to, and how that went."""
+
+    url: str
+    events: tuple[str, ...]
+    state: str
+    """waiting, pending, delivered, given_up or not_asked."""
+    tries: int = 0
+    next_try_at: datetime | None = None
+    latest: tuple[Delivery, ...] = ()
+
+    @property
+    def delivered(self) -> bool:
+        return self.state == "delivered"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A task that follows; without a state it is not yet on record."""
+
+    id: str
+    type: str | None = None
+    state: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A task as its owner sees it."""
@@ -81,6 +118,13 @@ class Task:
     history: tuple[HistoryEntry, ...] = ()
     result: Result | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    callback: Callback | None = None
+    parent: str | None = None
+    """The task that it follows."""
+    children: tuple[Child, ...] = ()
+    """What follows it; known to `get` only."""
+    chain: str | None = None
+    """It and all that follows it together: running, succeeded, failed or canceled."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The answer as it came."""
 

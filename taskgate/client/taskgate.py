@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ from taskgate.client.answers import (
     task_types_of,
 )
 from taskgate.client.backoff import Backoff
+from taskgate.client.callbacks import Callbacks, FollowUp, follow_ups
 from taskgate.client.downloading import download
 from taskgate.client.errors import NotConfigured, Refused
 from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
@@ -34,7 +35,7 @@ from taskgate.client.writing import Moment, Span, filters, moment_text, seconds_
 PAGE: Final = 50
 
 
-class Taskgate(Steering):
+class Taskgate(Steering, Callbacks):
     """A Taskgate gateway. Safe to share between threads; close it, or use it in a ``with``.
 
     Address and key come from the arguments or from ``TASKGATE_URL`` and ``TASKGATE_API_KEY``.
@@ -69,12 +70,16 @@ class Taskgate(Steering):
         delay: Span | None = None,
         expected_seconds: int | None = None,
         timeouts: Mapping[str, int] | None = None,
+        callback_url: str | None = None,
+        callback_events: Iterable[str] | None = None,
+        then: Sequence[FollowUp | Mapping[str, Any]] = (),
         idempotency_key: str | None = None,
     ) -> TaskHandle:
         """Hand a task in. Once this returns, the task is on record and will end.
 
         It starts at `run_at` or after `delay` (seconds or a timedelta), else at once. `timeouts`
-        are of `queue_seconds`, `run_seconds` and `deadline_seconds`.
+        are of `queue_seconds`, `run_seconds` and `deadline_seconds`. Its end is posted to
+        `callback_url`; `then` are the tasks that follow once it has succeeded.
 
         The Idempotency-Key is settled before the first try, so that a lost answer never makes a
         second task. Pass your own to make the same true over restarts of your program.
@@ -89,6 +94,9 @@ class Taskgate(Steering):
             "delay": None if delay is None else seconds_of(delay),
             "expected_seconds": expected_seconds,
             "timeouts": dict(timeouts) if timeouts else None,
+            "callback_url": callback_url,
+            "callback_events": None if callback_events is None else list(callback_events),
+            "then": follow_ups(then) or None,
         }
         response = self._transport.send(
             "POST",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from functions.logs import json_logger
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.gateway import sweeping
+from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.gateway.settling import Outbox
 from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
@@ -21,6 +24,7 @@ from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
+from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.webhooks import secrets_for
 from tests.unit.functions.documented import assert_documented
 from tests.unit.functions.http_events import Answer, http_event
@@ -43,24 +47,41 @@ ADA: Final = Principal(Owner("acme", "ada"), USER_SCOPES, 50, "k1")
 EVE: Final = Principal(Owner("evil", "eve"), USER_SCOPES, 50, "k2")
 OPERATOR: Final = Principal(Owner("taskgate", "olga"), SCOPES, 50, "k9")
 PROMPT: Final = {"type": "text_to_image", "input": {"prompt": "a lighthouse"}}
+_IDLE: Final = {"nothing_owed", "not_due"}
 MASTER: Final = bytes(range(32))
 GHOST: Final = "task_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 """Well formed, and on no record."""
 
 
-def room_of(ports: Ports) -> Room:
+def room_of(ports: Ports, stage: str = "local") -> Room:
     """A room with these ports."""
-    return Room(environment=ENVIRONMENT, ports=ports)
+    return Room(environment=replace(ENVIRONMENT, stage=stage), ports=ports)
 
 
 class ApiWorld:
     """The API over in-memory ports, with a caller and a worker."""
 
     def __init__(
-        self, catalog: Catalog = CATALOG, between: Callable[[Ports], Ports] = lambda ports: ports
+        self,
+        catalog: Catalog = CATALOG,
+        between: Callable[[Ports], Ports] = lambda ports: ports,
+        stage: str = "local",
     ) -> None:
         self.world = MemoryWorld()
-        room = room_of(between(self.world.ports))
+        room = room_of(between(self.world.ports), stage)
+        self.letters: list[tuple[str, Mapping[str, str], bytes]] = []
+        """What was posted to receivers."""
+        self.receiver_says: list[Attempt] = []
+        """What comes of the next attempts; then all is well."""
+        self.outbox = Outbox(
+            ports=self.world.ports,
+            catalog=catalog,
+            environment=room.environment,
+            courier=self._post,
+            receivers=MemoryReceivers(),
+            secrets=self._secrets,
+            draw=lambda: 0.5,
+        )
         self.meanwhile: dict[int, Callable[[], object]] = {}
         """What happens after so many seconds of a long poll."""
         self.slept = 0
@@ -125,6 +146,20 @@ class ApiWorld:
         self.sweep()
         assert self.world.state(task_id) is State.STALLED
         return task_id
+
+    def settle(self, hours: float = 0) -> None:
+        """The outbox, woken for each task that owes, now and for so many hours."""
+        end = self.world.clock() + round(hours * 3600_000)
+        while True:
+            while any(self.outbox.settle(i) not in _IDLE for i in list(self.tasks)):
+                pass
+            if self.world.clock() >= end:
+                return
+            self.world.clock.advance(5)
+
+    def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        self.letters.append((url, headers, body))
+        return self.receiver_says.pop(0) if self.receiver_says else Attempt(204, Reason.OK, 3)
 
     def _secrets(self, tenant: str) -> tuple[str, ...]:
         return secrets_for(MASTER, tenant, [2, 1])
