@@ -1,4 +1,4 @@
-"""`taskgate demo`: one real document and one picture through the whole stack, and the proof."""
+"""`taskgate demo`: a document, a picture and what follows it through the whole stack, with proof."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 import typer
 
 from taskgate.cli.connection import Connection, LocalNote
+from taskgate.cli.demo_chain import finished, told_of
+from taskgate.cli.demo_showing import RESULTS, title, watched, where
 from taskgate.cli.exits import CommandError, Exit
 from taskgate.cli.inputs import read_input
-from taskgate.cli.live import display
+from taskgate.cli.listening import Heard, receiving
 from taskgate.cli.local import local_gateway, running_note
-from taskgate.cli.printing import aside, out, say, size_of
-from taskgate.cli.proof import Proof, rising, unbroken
+from taskgate.cli.printing import aside, say, size_of
+from taskgate.cli.proof import Proof
 from taskgate.cli.search import VectorIndex
-from taskgate.cli.story import told
-from taskgate.cli.watching import looks
-from taskgate.client import Result, Task, Taskgate, TaskHandle
+from taskgate.client import FollowUp, Taskgate, TaskHandle
 
 DOCUMENT: Final = Path("examples") / "handbook.pdf"
-RESULTS: Final = Path(".taskgate") / "demo"
 QUESTIONS: Final = (
     ("What happens when a worker dies in the middle of a run?", "the beat stops"),
     ("How do I avoid paying twice for the same request?", "idempotency key"),
@@ -38,7 +36,7 @@ PICTURE: Final = {
     "steps": 20,
     "step_ms": 250,
 }
-PATIENCE: Final = 120.0
+FINISH: Final = {"image": {"$result": "image.png"}, "factor": 2, "watermark": "made by taskgate"}
 
 
 def demo(
@@ -51,9 +49,18 @@ def demo(
     proof = Proof()
     with _gateway() as note, Connection(note.url, note.api_key).client() as client:
         aside(f"gateway ready after {time.monotonic() - began:.1f} s: {note.url}")
-        picture = client.submit("text_to_image", PICTURE)
-        _embed(client, document, proof)
-        _draw(picture, proof)
+        heard: list[Heard] = []
+        with receiving(client.webhook_secrets(), heard.append) as hook:
+            picture = client.submit(
+                "text_to_image",
+                PICTURE,
+                callback_url=hook,
+                then=[FollowUp(type="finish_image", input=FINISH, callback_url=hook)],
+            )
+            _embed(client, document, proof)
+            _draw(picture, proof)
+            finish = finished(picture, proof)
+            told_of([picture, finish], heard, proof)
         _settle(client, proof)
     _finish(proof, time.monotonic() - began)
 
@@ -70,10 +77,10 @@ def _gateway() -> Iterator[LocalNote]:
 
 
 def _embed(client: Taskgate, document: Path, proof: Proof) -> None:
-    _title(f"A PDF goes in over HTTP: {document} ({size_of(document.stat().st_size)})")
+    title(f"A PDF goes in over HTTP: {document} ({size_of(document.stat().st_size)})")
     given = read_input(CHUNK, None, document)
     handle = client.submit("embed_document", given)
-    task = _watched(handle, proof)
+    task = watched(handle, proof)
     again = client.submit("embed_document", given, idempotency_key=handle.idempotency_key)
     proof.claim("the same submit sent twice made one task", again.replayed and again.id == task.id)
     if task.succeeded:
@@ -84,7 +91,7 @@ def _search(handle: TaskHandle, proof: Proof) -> None:
     result, folder = handle.result(), RESULTS / handle.id
     handle.download(folder)
     index = VectorIndex(folder)
-    _where(result, folder)
+    where(result, folder)
     count = len(index.vectors)
     proof.claim(
         f"{count} vectors of {index.vectors.shape[1]} numbers, one a chunk, each of length 1",
@@ -100,56 +107,23 @@ def _search(handle: TaskHandle, proof: Proof) -> None:
 
 
 def _draw(handle: TaskHandle, proof: Proof) -> None:
-    _title(f"A picture from a prompt: “{PICTURE['prompt']}” (a stand-in, no model weights)")
-    if not _watched(handle, proof).succeeded:
+    title(f"A picture from a prompt: “{PICTURE['prompt']}” (a stand-in, no model weights)")
+    if not watched(handle, proof).succeeded:
         return
     folder = RESULTS / handle.id
     (path,) = handle.download(folder)
-    _where(handle.result(), folder)
+    where(handle.result(), folder)
     proof.claim("the file is a PNG", path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n"))
 
 
 def _settle(client: Taskgate, proof: Proof) -> None:
     books = client.stats()
-    _title("The books")
+    title("The books")
     proof.claim(
         f"submitted {books.submitted} = active {books.active} + succeeded {books.succeeded}"
         f" + failed {books.failed} + timed out {books.timed_out} + canceled {books.canceled}",
         books.balanced and books.succeeded >= 2,
     )
-
-
-def _watched(handle: TaskHandle, proof: Proof) -> Task:
-    """Watch a task to its end and print its life."""
-    seen: list[Task] = []
-    with display(as_json=False) as shown:
-        for task in looks(handle, PATIENCE):
-            seen.append(task)
-            shown.show(task)
-    task = handle.get()
-    out().print(told(task))
-    proof.claim("the task succeeded", task.succeeded)
-    proof.claim("its history has no gap, and its progress never fell", _true_life(task, seen))
-    return task
-
-
-def _true_life(task: Task, seen: list[Task]) -> bool:
-    return bool(task.history) and unbroken(task.history) and rising(seen)
-
-
-def _where(result: Result, folder: Path) -> None:
-    for file in result.files:
-        say((f"  {s3_uri(file.url)}", "dim"))
-    say(f"  saved in {folder}")
-
-
-def s3_uri(signed_url: str) -> str:
-    """Where a signed URL in path style leads, as ``s3://bucket/key``."""
-    return f"s3:/{urlsplit(signed_url).path}"
-
-
-def _title(text: str) -> None:
-    say((f"\n{text}", "bold"))
 
 
 def _finish(proof: Proof, seconds: float) -> None:

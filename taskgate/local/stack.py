@@ -104,10 +104,11 @@ class LocalStack:
 
     def sweep(self) -> None:
         """Run the stale sweep now, rather than within its minute, and wait for its end."""
-        functions = self.client("lambda")
-        answer = functions.invoke(FunctionName=f"{self._stage.prefix}-stale-sweep")
-        if "FunctionError" in answer:
-            raise LocalStackError(f"The sweep failed: {answer['Payload'].read()!r}")
+        self._invoke("stale-sweep")
+
+    def settle(self) -> None:
+        """Run the outbox's backstop now: an errand for each task that owes something and is due."""
+        self._invoke("outbox-callback")
 
     def stop(self) -> None:
         """Stop workers, then the emulator that they report to; safe to call twice."""
@@ -119,6 +120,11 @@ class LocalStack:
         shutil.rmtree(self.folder / "tmp", ignore_errors=True)
         if self._temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _invoke(self, function: str) -> None:
+        answer = self.client("lambda").invoke(FunctionName=f"{self._stage.prefix}-{function}")
+        if "FunctionError" in answer:
+            raise LocalStackError(f"{function} failed: {answer['Payload'].read()!r}")
 
     def __enter__(self) -> Self:
         return self.start()

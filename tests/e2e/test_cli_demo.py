@@ -32,5 +32,6 @@ def test_the_demo_brings_a_gateway_up_proves_its_claims_and_leaves_nothing_behin
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All of it was true" in done.stdout
     assert "✗" not in done.stdout
+    assert done.stdout.count("after its end, and its signature holds") == 2
     assert "X-Amz-Signature" not in done.stdout + done.stderr
     assert list(scratch.iterdir()) == []

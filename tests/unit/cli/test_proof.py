@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taskgate.cli.demo import _finish, s3_uri
+from taskgate.cli.demo import _finish
+from taskgate.cli.demo_showing import s3_uri
 from taskgate.cli.exits import CommandError, Exit
 from taskgate.cli.proof import Proof, rising, unbroken
 from taskgate.cli.search import VectorIndex
