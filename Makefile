@@ -1,6 +1,6 @@
 # Every command of this project. A machine needs Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check fix e2e soak simulate model crash-points synth deploy clean
+.PHONY: help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
 
 PYTHON ?= python3
 STAGE ?= prod
@@ -39,6 +39,9 @@ e2e: $(READY) ## Only the tests against the deployed local stack
 
 contract: $(READY) ## schemathesis asks the deployed local stack all that openapi.json allows and forbids
 	$(VENV)/python -m tests.contract
+
+bench: $(READY) ## What our layers cost, as ratios in one run
+	$(VENV)/python -m bench.bench 2>/dev/null
 
 soak: $(READY) ## SECONDS of load (default 120) while workers are killed; then every task is counted
 	$(VENV)/python -m tests.soak.soak --seconds $(SECONDS)
