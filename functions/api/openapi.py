@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 from functions import VERSION
@@ -11,7 +14,7 @@ from functions.api import schemas, shapes
 from functions.api.answers import JSON
 from functions.api.operation import ALWAYS, Answered, Operation, Parameter
 from functions.api.operations import OPERATIONS
-from functions.api.problems import PROBLEM_JSON, kinds, title_of
+from functions.api.problems import AWS_ANSWERS, PROBLEM_JSON, example_of, kinds, title_of
 from taskgate.errors import Problem
 from taskgate.routes import ROUTES, Route
 
@@ -25,8 +28,8 @@ Four answers come from AWS in front of the API, in its own short form `{"message
 the `Authorization` header is missing, 404 for a path or method that is none of these, 429 when
 the whole stage is over its throttle, and 500 when the store of the API keys is out of reach."""
 
-AWS_ANSWERS: Final = frozenset({401, 500})
-"""What a listed route may also be answered with by AWS in front of the API, in its short form."""
+EXAMPLES: Final = Path(__file__).with_name("examples.json")
+"""Real answers by operation and status; python -m tests.contract.examples records them anew."""
 
 HEADERS: Final[dict[str, Any]] = {
     "Location": "Where to go on.",
@@ -41,9 +44,12 @@ HEADERS: Final[dict[str, Any]] = {
 def document() -> dict[str, Any]:
     """The whole document."""
     paths: dict[str, dict[str, Any]] = defaultdict(dict)
+    recorded = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     for route in ROUTES:
         operation = OPERATIONS[route.method, route.path]
-        paths[route.path][route.method.lower()] = _operation(route, operation)
+        made = _operation(route, operation)
+        _add_examples(made["responses"], recorded.get(operation.name, {}))
+        paths[route.path][route.method.lower()] = made
     return {
         "openapi": "3.1.0",
         "info": {
@@ -54,7 +60,11 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": "./", "description": "Where this document is served."}],
         "paths": dict(paths),
-        "components": {"schemas": schemas.components(), "securitySchemes": {"key": _KEY}},
+        "components": {
+            "schemas": schemas.components(),
+            "examples": {kind.code: {"value": example_of(kind)} for kind in kinds()},
+            "securitySchemes": {"key": _KEY},
+        },
         "x-problems": [
             {"code": kind.code, "status": kind.status, "title": title_of(kind)}
             for kind in sorted(kinds(), key=lambda kind: (kind.status, kind.code))
@@ -118,6 +128,12 @@ def _answered(answered: Answered) -> dict[str, Any]:
     return made
 
 
+def _add_examples(responses: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
+    for status, body in recorded.items():
+        for content in responses.get(status, {}).get("content", {}).values():
+            content["example"] = body
+
+
 def _refused(refusals: Iterable[type[Problem]]) -> dict[str, Any]:
     by_status: dict[int, list[type[Problem]]] = defaultdict(list)
     for kind in refusals:
@@ -129,11 +145,18 @@ def _problems(found: Iterable[type[Problem]]) -> dict[str, Any]:
     found = list(found)
     made: dict[str, Any] = {
         "description": "\n".join(f"- `{kind.code}`: {title_of(kind)}" for kind in found),
-        "content": {PROBLEM_JSON: {"schema": shapes.ref("Problem")}},
+        "content": {PROBLEM_JSON: {"schema": shapes.ref("Problem"), "examples": _shown(found)}},
     }
     if {kind.status for kind in found} & AWS_ANSWERS:
-        made["content"][JSON] = {"schema": shapes.ref("AwsMessage")}
+        made["content"][JSON] = {
+            "schema": shapes.ref("AwsMessage"),
+            "example": {"message": HTTPStatus(found[0].status).phrase},
+        }
     if any(kind.retry_after for kind in found):
         retry = {"description": "Seconds until a new try may succeed.", "schema": shapes.TEXT}
         made["headers"] = {"Retry-After": retry}
     return made
+
+
+def _shown(found: Iterable[type[Problem]]) -> dict[str, Any]:
+    return {kind.code: {"$ref": f"#/components/examples/{kind.code}"} for kind in found}

@@ -25,6 +25,8 @@ PROBLEM_JSON: Final = "application/problem+json"
 MAX_FIELDS: Final = 20
 """Of the wrong fields, so many are named: an answer must not grow with the mess that was sent."""
 
+AWS_ANSWERS: Final = frozenset({401, 500})
+"""What a listed route may also be answered with by AWS in front of the API, in its short form."""
 
 ASKED: Final[Mapping[str, str]] = {
     Verb.EXTEND: "be extended",
@@ -101,6 +103,19 @@ def kinds(root: type[Problem] = Problem) -> Iterator[type[Problem]]:
 def title_of(kind: type[Problem]) -> str:
     """The title of a kind: the same at each occurrence, as RFC 9457 wants it."""
     return (kind.__doc__ or kind.__name__).strip()
+
+
+def example_of(kind: type[Problem]) -> dict[str, Any]:
+    """The least that an answer of this kind says."""
+    title = title_of(kind)
+    return {
+        "type": f"/docs#{kind.code}",
+        "title": title,
+        "status": kind.status,
+        "detail": title,
+        "code": kind.code,
+        "instance": "JKJaXmPLvHcESHA=",
+    }
 
 
 def _body(problem: Problem, request_id: str) -> dict[str, Any]:

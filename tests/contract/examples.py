@@ -1,0 +1,161 @@
+"""Records a real answer of each route for the document: ``python -m tests.contract.examples``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from functions.api.openapi import EXAMPLES
+from functions.api.operations import OPERATIONS
+from taskgate.principal import Principal
+from taskgate.routes import ROUTES
+from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld
+from tests.unit.functions.http_events import Answer
+
+Recorded = dict[str, dict[str, Any]]
+"""Bodies by the operation's name and the status."""
+
+SUBMIT: Final = {
+    **PROMPT,
+    "metadata": {"project": "posters"},
+    "callback_url": "https://example.com/hooks/taskgate",
+}
+SECRET: Final = "whsec_" + "ZXhhbXBsZSwgbm90IGEgc2VjcmV0"
+PLACEHOLDERS: Final = {
+    "OpenApi": {"openapi": "3.1.0", "info": {"title": "Taskgate", "version": "…"}, "paths": {}},
+    "Page": "<!doctype html>…",
+}
+"""For the two answers that are whole files."""
+
+
+class Recorder(ApiWorld):
+    """A Taskgate whose answers are kept: the first that each route gives with each status."""
+
+    def __init__(self, kept: Recorded) -> None:
+        super().__init__()
+        self._kept = kept
+
+    def ask(self, method: str, path: str, caller: Principal | None = ADA, **request: Any) -> Answer:
+        self.world.clock.advance(2)
+        answer = super().ask(method, path, caller, **request)
+        if answer.status < 300:
+            name, told = _operation(method, path), OPERATIONS[method, _route(method, path)]
+            kind = told.answers[answer.status].schema or ""
+            body = PLACEHOLDERS.get(kind) or answer.json
+            self._kept.setdefault(name, {}).setdefault(str(answer.status), body)
+        return answer
+
+
+def recorded() -> Recorded:
+    """The same each time: ids are numbered, and time is the test's."""
+    kept: Recorded = {}
+    for scene in SCENES:
+        scene(Recorder(kept))
+    return dict(json.loads(_tidied(json.dumps(dict(sorted(kept.items()))))))
+
+
+def write() -> None:
+    """Write the file that the document is made with."""
+    EXAMPLES.write_text(_lines(recorded()), "utf-8")
+
+
+def _succeeds(api: Recorder) -> None:
+    """A task whose owner watches it to its end."""
+    task_id = api.submit(SUBMIT, key="poster-7").json["id"]
+    held = api.claim()
+    api.world.clock.advance(12)
+    api.worker.beat(held, 0.4, "drawing")
+    for part in ("", "/status", "/explain"):
+        api.get(f"/v1/tasks/{task_id}{part}")
+    api.world.clock.advance(9)
+    with tempfile.TemporaryDirectory() as folder:
+        api.succeed(held, Path(folder), "image.png", output='{"seed":7}')
+    api.settle()
+    api.submit(SUBMIT, key="poster-7")
+    api.get(f"/v1/tasks/{task_id}/result", query={"inline": "true"})
+    api.get("/v1/tasks")
+    api.get(f"/v1/tasks/{task_id}/callback")
+    api.post(f"/v1/tasks/{task_id}/callback/redeliver")
+
+
+def _waits(api: Recorder) -> None:
+    """A task that is moved and called off, and one that is held back."""
+    later = api.submitted({**PROMPT, "delay": 3600})
+    api.post(f"/v1/tasks/{later}/reschedule", {"delay": 7200, "reason": "tomorrow will do"})
+    api.post(f"/v1/tasks/{later}/cancel", {"reason": "wrong prompt"})
+    waiting = api.submitted()
+    api.post(f"/v1/tasks/{waiting}/pause", {"reason": "maintenance"}, OPERATOR)
+    api.post(f"/v1/tasks/{waiting}/resume", {}, OPERATOR)
+
+
+def _runs(api: Recorder) -> None:
+    """A run that gets more time and is then stopped."""
+    running = api.submitted()
+    api.claim()
+    api.post(f"/v1/tasks/{running}/extend", {"seconds": 600})
+    api.post(f"/v1/tasks/{running}/cancel", {"mode": "hard"})
+
+
+def _fails(api: Recorder) -> None:
+    """A task that gets another life."""
+    broken = api.submitted()
+    api.fail(api.claim())
+    api.post(f"/v1/tasks/{broken}/retry", {"reason": "the model is fixed"})
+
+
+def _is_given_up(api: Recorder) -> None:
+    """A suspect that is ended by hand."""
+    api.post(f"/v1/tasks/{api.stalled()}/fail", {"reason": "the GPU is gone"})
+
+
+def _is_run_again(api: Recorder) -> None:
+    """A suspect that is not waited for; and all that is no task."""
+    api.post(f"/v1/tasks/{api.stalled()}/recover", {"reason": "the GPU is gone"})
+    for route in ROUTES:
+        if "{" not in route.path and route.method == "GET":
+            api.get(route.path, replace(OPERATOR, owner=ADA.owner))
+
+
+SCENES: Final = (_succeeds, _waits, _runs, _fails, _is_given_up, _is_run_again)
+
+
+def _route(method: str, path: str) -> str:
+    fits = (r.path for r in ROUTES if r.method == method)
+    return next(p for p in fits if re.fullmatch(re.sub(r"{\w+}", "[^/]+", p), path))
+
+
+def _operation(method: str, path: str) -> str:
+    return OPERATIONS[method, _route(method, path)].name
+
+
+def _tidied(text: str) -> str:
+    """Without what differs from run to run, or would mean nothing to a reader."""
+    ids = list(dict.fromkeys(re.findall(r"task_[0-9A-Z]{26}", text)))
+    for number, task_id in enumerate(ids, 1):
+        text = text.replace(task_id, f"task_01M3250V00EXAMP{number:011}")
+    text = re.sub(r"memory://[^\"?]*/([\w.]+)\?[^\"]*", r"https://results.example.com/\1?…", text)
+    return re.sub(r"whsec_[\w+/=]+", SECRET, text)
+
+
+def _lines(examples: Recorded) -> str:
+    """One answer a line."""
+    blocks = (
+        f" {json.dumps(name)}: {{\n"
+        + ",\n".join(
+            f"  {json.dumps(status)}: {json.dumps(body, ensure_ascii=False)}"
+            for status, body in answers.items()
+        )
+        + "\n }"
+        for name, answers in examples.items()
+    )
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    write()
