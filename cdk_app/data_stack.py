@@ -69,4 +69,5 @@ class DataStack(cdk.Stack):
             event_bus=stage.event_bus_name,
             result_days=stage.result_days,
             record_days=stage.record_days,
+            lane_limit=stage.lane_limit,
         )

@@ -26,7 +26,8 @@
         ├── TaskNotFound, ResultFileNotFound
         ├── ResultNotReady, VerbNotAllowed, NoCallback
         ├── IdempotencyKeyReused
-        └── TooManyPendingTasks
+        ├── PriorityNotAllowed
+        └── TooManyPendingTasks, RateLimited, LaneFull
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Problem(TaskgateError):
 
     code: ClassVar[str] = "problem"
     status: ClassVar[int] = 400
-    retry_after: ClassVar[int | None] = None
+    retry_after: int | None = None
     """Seconds after which the same request may well be served; None when it will not be."""
     field: ClassVar[str | None] = None
     """The one field that this problem is always about."""
@@ -276,3 +277,26 @@ class TooManyPendingTasks(Problem):
     """You have as many unfinished tasks as your plan allows."""
 
     code, status, retry_after = "too_many_pending_tasks", 429, 10
+
+
+class PriorityNotAllowed(Problem):
+    """Your plan does not allow this priority."""
+
+    code, status, field = "priority_not_allowed", 403, "priority"
+
+
+class RateLimited(Problem):
+    """You submit faster than your plan allows."""
+
+    code, status, retry_after = "rate_limited", 429, 1
+
+    def __init__(self, message: str | None = None, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class LaneFull(Problem):
+    """So many tasks wait in this lane already that no more are taken for a while."""
+
+    # 429 and not 503: nothing is broken, and nobody needs to be called.
+    code, status, retry_after = "lane_full", 429, 30

@@ -204,6 +204,12 @@ class Rates(Protocol):
     def reserve(self, key: str, interval_ms: int, burst: int) -> int:
         """Take the next slot of the rate and return when it is (epoch ms); never refuses."""
 
+    def admit(self, key: str, interval_ms: int, burst: int) -> int | None:
+        """Take a slot when there is one now: None. Else take nothing: epoch ms of the next one.
+
+        At most `burst` at once, and one each `interval_ms` in the long run (GCRA).
+        """
+
 
 class Lanes(Protocol):
     """The queues, by lane name. Times are whole seconds."""

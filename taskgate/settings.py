@@ -75,6 +75,8 @@ class Stage:
     requests_per_second: int = 1000
     requests_burst: int = 2000
     """The HTTP API answers 429 above these; they guard the account, not one caller's share."""
+    lane_limit: int = 100_000
+    """A lane in which more wait takes no new tasks: whatever came last would wait for days."""
     webhook_versions: tuple[int, ...] = (1,)
     """Versions of the callback secrets that sign, the newest first. To rotate: (2, 1), then (2,)."""
     event_bus: bool = False
@@ -157,6 +159,7 @@ class Environment:
     """Name of the bus that is told of every transition."""
     result_days: int = 30
     record_days: int = 90
+    lane_limit: int = 100_000
 
     @property
     def retention(self) -> Retention:
@@ -188,6 +191,7 @@ class Environment:
             event_bus=_text(environ, "event_bus"),
             result_days=_whole(environ, "result_days"),
             record_days=_whole(environ, "record_days"),
+            lane_limit=_whole(environ, "lane_limit"),
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functions.api.remembered import EndedViews
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
+from taskgate.gateway.admitting import LaneDepths
 from taskgate.ports import Ports
 from taskgate.settings import Retention
 
@@ -22,6 +23,7 @@ class Desk:
     """The secrets that sign a tenant's callbacks, the newest first."""
     catalog: Catalog = CATALOG
     ended: EndedViews = field(default_factory=EndedViews)
+    depths: LaneDepths = field(default_factory=LaneDepths)
     sleep: Callable[[float], None] = time.sleep
 
     @property

@@ -22,7 +22,7 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
     environment = desk.room.environment
     request = SubmitBody.of(asked.body()).request(key, local=environment.stage == "local")
     submitted = submitting.submit(
-        desk.ports, desk.catalog, desk.room.environment, asked.principal, request
+        desk.ports, desk.catalog, environment, asked.principal, request, desk.depths
     )
     headers = {"Location": views.urls(submitted.task.id)["self"]}
     if submitted.replayed:

@@ -16,6 +16,8 @@ from taskgate.errors import (
     Unavailable,
 )
 from taskgate.events import swallowed
+from taskgate.gateway import admitting
+from taskgate.gateway.admitting import LaneDepths
 from taskgate.gateway.chains import Step, check_steps, write_steps
 from taskgate.gateway.inputs import checked_input
 from taskgate.gateway.scheduling import AT_ONCE, Start
@@ -62,16 +64,25 @@ def submit(
     environment: Environment,
     principal: Principal,
     request: SubmitRequest,
+    depths: LaneDepths | None = None,
 ) -> Submitted:
-    """Accept a task: 4 calls, 2 for one that is scheduled; now it is on record and will end."""
+    """Accept a task: 4 calls, 2 for one that is scheduled; now it is on record and will end.
+
+    The limits are looked at from the cheapest to the dearest: what costs no call, then the user's
+    rate, then the lane where `depths` are known, and the books in the write itself.
+    """
     principal.require("tasks:write")
     kind = catalog[request.type]
+    admitting.check_priority(principal, request.priority)
     text = checked_input(kind, request.input)
     check_steps(request.then, catalog)
     now = ports.now()
     task = transitions.submit(
         _blank(kind, environment, principal, request, now), stamp(now, principal.actor)
     )
+    admitting.check_rate(ports, principal)
+    if depths and task.state is not State.SCHEDULED:
+        depths.check(ports, task.lane, environment.lane_limit)
     submission = Submission(
         task=task,
         input=text,

@@ -87,6 +87,15 @@ class MemoryRates:
             self.slots[key] = full_at
             return max(self.now(), full_at - burst * interval_ms)
 
+    def admit(self, key: str, interval_ms: int, burst: int) -> int | None:
+        with self.lock:
+            empty_at = max(self.slots.get(key, 0), self.now())
+            next_at = empty_at - (burst - 1) * interval_ms
+            if next_at > self.now():
+                return next_at
+            self.slots[key] = empty_at + interval_ms
+            return None
+
 
 class MemoryStore:
     """The tasks table: records, ledgers and idempotency keys."""

@@ -17,6 +17,7 @@ from taskgate.gateway import reading, submitting
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.gateway.worker import Held, Produced, WorkerGateway
 from taskgate.lifecycle.states import State
+from taskgate.plans import OPERATOR
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
@@ -64,7 +65,7 @@ class Meter:
 @pytest.fixture
 def meter(ports: Ports) -> Iterator[Meter]:
     meter = Meter()
-    # Tasks and pulses share a client: its calls are counted once.
+    # Tasks, pulses and rates share a client: its calls are counted once.
     hooks = [
         (port._client.meta.events, name, handler)  # type: ignore[attr-defined]
         for port in (ports.tasks, ports.lanes, ports.results)
@@ -83,7 +84,7 @@ def worker(ports: Ports, environment: Environment) -> WorkerGateway:
 
 
 def _submit(ports: Ports, environment: Environment, owner: Owner) -> Task:
-    who = Principal(owner, SCOPES, 100, "key")
+    who = Principal(owner, SCOPES, 100, "key", OPERATOR)
     # A lane that no other test here uses: what is received is this task.
     request = SubmitRequest(
         type="embed_document", input=INPUT, priority="high", idempotency_key="k"
@@ -110,8 +111,8 @@ def test_a_happy_life_keeps_the_budgets_of_calls_and_write_units(
 ) -> None:
     with meter.counting() as submit:
         task = _submit(ports, environment, owner)
-    # One more call, the rate check, belongs to the submit budget of 4.
-    assert submit == {"TransactWriteItems": 1, "SendMessage": 1, "UpdateItem": 1}
+    # The rate, the records, the message, the mark: the 4 calls of the design.
+    assert submit == {"TransactWriteItems": 1, "SendMessage": 1, "UpdateItem": 2}
 
     with meter.counting() as status:
         reading.view(ports, Principal(owner, SCOPES, 100, "key"), task.id)

@@ -99,6 +99,9 @@ def test_a_duplicate_that_comes_while_the_first_is_in_flight_gets_its_task() -> 
                 during.append(api.submit(key="k"))
             self.lanes.send(lane, message, delay)
 
+        def waiting(self, lane: str) -> int:
+            return self.lanes.waiting(lane)
+
     api = ApiWorld(
         between=lambda ports: replace(ports, lanes=cast("Any", Interrupted(ports.lanes)))
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from functions.api import lists
 from taskgate.catalog import CATALOG
 from taskgate.errors import Refused, Unavailable
 from taskgate.lifecycle.states import State
+from taskgate.plans import PAID
 from taskgate.principal import Principal
 from taskgate.task import Owner
 from tests.unit.functions.api_world import ADA, GHOST, PROMPT, ApiWorld
@@ -34,8 +36,11 @@ def test_submit_answers_202_with_the_task_and_where_to_go_on(api: ApiWorld) -> N
 
 def test_submit_takes_at_most_four_calls() -> None:
     calls: list[str] = []
-    ApiWorld(between=counting(calls)).submit(key="k")
-    assert calls == ["tasks.create", "lanes.send", "tasks.apply"]
+    api, planned = ApiWorld(between=counting(calls)), replace(ADA, plan=PAID)
+    api.submit(caller=planned)  # a process that has just come up counts the lane too
+    calls.clear()
+    api.submit(caller=planned, key="k")
+    assert calls == ["rates.admit", "tasks.create", "lanes.send", "tasks.apply"]
 
 
 def test_a_replay_takes_two_calls() -> None:

@@ -1,0 +1,52 @@
+"""Limits as a caller of the API sees them: a problem that says why, and when to come back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from taskgate.plans import FREE, OPERATOR
+from tests.unit.functions.api_world import ADA, PROMPT, ApiWorld
+
+HASTY = replace(ADA, plan=replace(OPERATOR, submits_per_minute=6, burst=2))
+
+
+def test_a_hasty_submit_is_429_with_the_seconds_to_wait_and_then_it_is_taken(
+    api: ApiWorld,
+) -> None:
+    assert [api.submit(caller=HASTY).status for _ in range(2)] == [202, 202]
+    refused = api.submit(caller=HASTY)
+    assert (refused.status, refused.code) == (429, "rate_limited")
+    assert refused.headers["Retry-After"] == "10"
+    assert "6 submits a minute" in refused.json["detail"]
+    api.world.clock.advance(10)
+    assert api.submit(caller=HASTY).status == 202
+
+
+def test_the_rate_is_of_submits_and_not_of_looking(api: ApiWorld) -> None:
+    task_id = api.submitted(caller=HASTY)
+    for _ in range(20):
+        assert api.get(f"/v1/tasks/{task_id}/status", HASTY).status == 200
+
+
+def test_a_priority_that_the_plan_lacks_is_403_and_names_the_field(api: ApiWorld) -> None:
+    free = replace(ADA, plan=FREE)
+    refused = api.submit({**PROMPT, "priority": "high"}, free)
+    assert (refused.status, refused.code) == (403, "priority_not_allowed")
+    assert refused.json["errors"][0]["field"] == "priority"
+    assert api.submit({**PROMPT, "priority": "low"}, free).status == 202
+
+
+def test_a_request_that_is_wrong_costs_no_submit(api: ApiWorld) -> None:
+    for _ in range(5):
+        assert api.submit({"type": "text_to_image", "input": {}}, HASTY).status == 422
+    assert api.submit(caller=HASTY).status == 202
+
+
+def test_a_full_lane_is_429_with_its_reason(api: ApiWorld) -> None:
+    lane = api.tasks[api.submitted()].lane
+    api.world.clock.advance(6)
+    api.world.lanes.waiting = lambda _: 100_001  # type: ignore[method-assign]
+    refused = api.submit()
+    assert (refused.status, refused.code) == (429, "lane_full")
+    assert refused.headers["Retry-After"] == "30"
+    assert lane in refused.json["detail"]
