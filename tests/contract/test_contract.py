@@ -9,6 +9,7 @@ import pytest
 from functions.authorizer.verdict import verdict
 from taskgate.apikeys import issue
 from taskgate.principal import Principal
+from taskgate.testing.memory_plans import MemoryPlans
 from tests.contract.asking import Plan, ask
 from tests.contract.gateway import Gateway, served
 from tests.contract.seeded import seeded
@@ -26,7 +27,8 @@ def test_whatever_is_asked_the_answer_is_one_that_the_document_promises(
     key = issue(api.world.keys, caller.owner, caller.scopes, max_pending=MANY)
     ids = seeded(api, tmp_path, caller)
     gateway = Gateway(
-        lambda event: verdict(api.world.keys, event, now), lambda event: api.api.answer(event, None)
+        lambda event: verdict(api.world.keys, MemoryPlans(), event, now),
+        lambda event: api.api.answer(event, None),
     )
     with served(gateway) as url:
         run = ask(Plan(url=url, key=key, task_ids=ids, examples=40, seconds=240), tmp_path)
