@@ -1,0 +1,226 @@
+"""Callbacks and chains on the deployed local stack: real stream, real queue, real HTTP, real workers.
+
+Attempts are minutes and hours apart by design; a test brings a task's clock forward and wakes the
+outbox, as its backstop does each minute. Nothing else about it is made quicker.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from taskgate.apikeys import issue
+from taskgate.aws.keys import DynamoKeys
+from taskgate.client import FollowUp, Task, Taskgate, TaskHandle
+from taskgate.local import LocalStack
+from taskgate.principal import SCOPES
+from taskgate.receivers import FAILURES, SLOT_MS
+from taskgate.task import Owner
+from taskgate.testing.receiver import Receiver, breaks_off, hangs, redirects, says
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("callbacks")]
+
+QUICK = {"prompt": "x", "steps": 1, "width": 64, "height": 64}
+FINISH = {"image": {"$result": "image.png"}, "factor": 2}
+
+
+def until(true: Callable[[], Any], seconds: float) -> Any:
+    give_up = time.monotonic() + seconds
+    while time.monotonic() < give_up:
+        if found := true():
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"not within {seconds} s")
+
+
+@pytest.fixture(scope="module")
+def client(stack: LocalStack) -> Iterator[Taskgate]:
+    keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
+    key = issue(keys, Owner("told", "tilda"), SCOPES, max_pending=500)
+    with Taskgate(stack.api_url, key) as made:
+        yield made
+
+
+@contextmanager
+def working(stack: LocalStack, *pools: str) -> Iterator[None]:
+    workers = [stack.start_worker(pool) for pool in pools]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def bring_forward(stack: LocalStack, task_id: str) -> None:
+    """The time of the next attempt has come."""
+    now = {"N": str(round(time.time() * 1000))}
+    stack.client("dynamodb").update_item(
+        TableName=stack.environment.tasks_table,
+        Key={"pk": {"S": f"TASK#{task_id}"}, "sk": {"S": "TASK"}},
+        UpdateExpression="SET owed_at = :now, due_at = :now",
+        ConditionExpression="attribute_exists(owed_at)",
+        ExpressionAttributeValues={":now": now},
+    )
+    stack.settle()
+
+
+def ended(handles: list[TaskHandle], seconds: float) -> None:
+    for handle in handles:
+        handle.wait(timeout=seconds)
+
+
+def test_a_receiver_that_fails_in_every_way_gets_the_event_once_it_answers_and_each_attempt_is_listed(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    script = (
+        says(500),
+        says(500),
+        says(500),
+        hangs(30),
+        redirects("http://127.0.0.1:9/"),
+        breaks_off(),
+        says(200),
+    )
+    with Receiver(*script, secrets=client.webhook_secrets()) as receiver, working(stack, "gpu"):
+        handle = client.submit("text_to_image", QUICK, callback_url=receiver.url)
+        handle.wait(timeout=60)
+        for tries in range(1, len(script) + 1):
+            until(lambda tries=tries: handle.callback().tries == tries, 40)
+            if tries < len(script):
+                assert handle.callback().state == "pending"
+                bring_forward(stack, handle.id)
+        callback = handle.callback()
+        arrived = list(receiver.arrived)
+    assert callback.delivered
+    assert [(t.status, t.reason) for t in callback.latest] == [
+        (500, "server_error"),
+        (500, "server_error"),
+        (500, "server_error"),
+        (None, "timeout"),
+        (302, "redirect"),
+        (None, "reset"),
+        (200, "ok"),
+    ]
+    assert 9_000 <= callback.latest[3].ms <= 12_000
+    assert len(arrived) == len(script)
+    assert len({request.headers["webhook-id"] for request in arrived}) == 1
+    assert len({request.body for request in arrived}) == 1
+    assert all(request.event and request.event["data"]["id"] == handle.id for request in arrived)
+    print("attempts:", [(t.status, t.reason, t.ms) for t in callback.latest])  # noqa: T201 - the figure is the show
+
+
+def test_a_callback_comes_within_seconds_of_the_end_and_once_more_when_asked_for(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    with Receiver(secrets=client.webhook_secrets()) as receiver, working(stack, "gpu"):
+        handle = client.submit("text_to_image", QUICK, callback_url=receiver.url)
+        handle.wait(timeout=60)
+        (first,) = receiver.wait_for(1, 30)
+        until(lambda: handle.callback().delivered, 10)
+        assert handle.redeliver().state == "pending"
+        _, second = receiver.wait_for(2, 30)
+        until(lambda: handle.callback().delivered, 10)
+    assert first.event is not None
+    after = first.at - datetime.fromisoformat(first.event["data"]["ended_at"]).timestamp()
+    print(f"from end to delivery: {after:.2f} s")  # noqa: T201 - the figure is the show
+    assert after < 15
+    assert handle.callback().tries == 2
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert first.body == second.body
+
+
+def test_a_chain_runs_to_its_end_and_each_of_its_tasks_is_told_of(
+    stack: LocalStack, client: Taskgate, tmp_path: Any
+) -> None:
+    with Receiver(secrets=client.webhook_secrets()) as receiver, working(stack, "gpu", "cpu"):
+        follow = FollowUp(type="finish_image", input=FINISH, callback_url=receiver.url)
+        handle = client.submit("text_to_image", QUICK, callback_url=receiver.url, then=[follow])
+        whole = until(lambda: _settled(handle), 90)
+        arrived = receiver.wait_for(2, 30)
+        (child,) = handle.children
+        (picture,) = child.download(tmp_path)
+    assert whole.chain == "succeeded"
+    assert child.get().parent == handle.id
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert {r.event["data"]["id"] for r in arrived if r.event} == {handle.id, child.id}
+
+
+def test_what_follows_a_task_that_failed_is_canceled_with_the_reason(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    last = FollowUp(type="embed_document", input={"text": "never"})
+    middle = FollowUp(type="finish_image", input=FINISH, then=[last])
+    # A reference to a file that is not there: the middle of the chain fails by itself.
+    broken = replace(middle, input={"image": {"$result": "no_such.png"}})
+    with working(stack, "gpu"):
+        handle = client.submit("text_to_image", QUICK, then=[broken])
+        whole = until(lambda: _settled(handle), 90)
+        canceled = client.submit("text_to_image", QUICK, then=[middle], delay=3600)
+        canceled.cancel("hard")
+        other = until(lambda: _settled(canceled), 60)
+    (child,) = handle.children
+    (grandchild,) = child.children
+    assert (whole.chain, child.get().state) == ("failed", "failed")
+    assert grandchild.get().state == "canceled"
+    assert _message(grandchild.get()) == f"{child.id} ended failed"
+    assert other.chain == "canceled"
+    assert _message(canceled.children[0].get()) == f"{canceled.id} ended canceled"
+
+
+def test_a_receiver_that_was_down_for_a_whole_run_gets_every_callback_and_no_storm(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    count, down = 40, Receiver()
+    port = down.port
+    down._server.server_close()  # nobody listens there, and nobody else will be given the port soon
+    with working(stack, "gpu"):
+        url = f"http://127.0.0.1:{port}/hook"
+        handles = [
+            client.submit("text_to_image", QUICK, callback_url=url, priority="high")
+            for _ in range(count)
+        ]
+        ended(handles, 180)
+    until(lambda: all(map(_tried_or_put_off, handles)), 120)
+    tried = sum(h.callback().tries for h in handles)
+    assert not any(h.callback().delivered for h in handles)
+    up_at = time.time()
+    with Receiver(secrets=client.webhook_secrets(), port=port) as receiver:
+        until(lambda: len({r.headers["webhook-id"] for r in list(receiver.arrived)}) == count, 300)
+        until(lambda: all(h.callback().delivered for h in handles), 30)
+        arrived = sorted(r.at for r in receiver.arrived)
+        bodies = [r.event for r in receiver.arrived]
+    told = {event["data"]["id"] for event in bodies if event}
+    assert told == {h.id for h in handles}
+    busiest = max(sum(at <= other < at + 1 for other in arrived) for at in arrived)
+    print(  # noqa: T201 - the figures are the show
+        f"{count} callbacks; while the receiver was down {tried} attempts; then the first after"
+        f" {arrived[0] - up_at:.1f} s, the last after {arrived[-1] - up_at:.1f} s, at most {busiest}"
+        f" in a second, {len(arrived)} requests; median {statistics.median(arrived) - up_at:.1f} s"
+    )
+    assert tried < count
+    # A slot is 100 ms, and a message is delayed by whole seconds: the slots of two seconds may meet.
+    assert busiest <= 2 * 1000 // SLOT_MS + FAILURES
+
+
+def _settled(handle: TaskHandle) -> Task | None:
+    task = handle.get()
+    return task if task.chain != "running" else None
+
+
+def _tried_or_put_off(handle: TaskHandle) -> bool:
+    task = handle.get()
+    assert task.callback is not None
+    assert task.ended_at is not None
+    later = task.callback.next_try_at
+    return bool(task.callback.tries or (later and later > task.ended_at + timedelta(seconds=5)))
+
+
+def _message(task: Task) -> str:
+    return task.error.message if task.error else ""
