@@ -86,6 +86,14 @@ class StoreConformance:
         assert world.ports.tasks.get_with_pulse("task_nothing") == (None, None)
         assert world.ports.tasks.get_input("task_nothing") is None
 
+    def test_many_are_read_by_id_and_those_that_are_not_there_are_left_out(
+        self, world: World
+    ) -> None:
+        first, second = world.new(), world.new(State.QUEUED)
+        asked = [second.id, "task_nothing", first.id, first.id]
+        assert world.ports.tasks.get_many(asked) == {first.id: first, second.id: second}
+        assert world.ports.tasks.get_many([]) == {}
+
     def test_the_input_survives_byte_for_byte(self, world: World) -> None:
         text = '{"p":"\\u0000\\u0007\uffff \U0001f469\u200d\U0001f680 \u202ertl","n":1e-7,"c":1.0}'
         task = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
@@ -134,8 +142,9 @@ class StoreConformance:
         assert world.ports.tasks.callback_body(task.id, 0, "{}") == first
         assert world.ports.tasks.callback_body(task.id, 1, "{}") == "{}"
 
+    @pytest.mark.parametrize("detail", ["", "self-signed é"])
     def test_an_ended_task_that_owes_stands_in_the_owed_index_until_it_is_settled(
-        self, world: World
+        self, world: World, detail: str
     ) -> None:
         hook = Callback("https://a.example/h", ("task.succeeded",))
         held = world.claim(world.new(State.QUEUED, callback=hook))
@@ -147,7 +156,7 @@ class StoreConformance:
         assert held.id not in {d.task_id for d in self._due(world, world.ports.now())}
         begun = world.ports.tasks.apply(owing.begun(ended, stamp(world.ports.now())))
         assert held.id not in self._owed(world)
-        tried = Tried(world.ports.now(), 200, 12, "ok")
+        tried = Tried(world.ports.now(), 200, 12, "ok", detail)
         done = world.ports.tasks.apply(owing.delivered(begun, stamp(world.ports.now()), tried))
         assert world.ports.tasks.get(held.id) == done
         assert (done.owes, done.due_at) == ((), None)

@@ -59,3 +59,26 @@ def test_after_an_outage_of_hours_200_callbacks_are_delivered_none_lost_at_a_bou
     assert len(outage.asked) <= FAILURES + 10 + OUTAGE_MS // (LAST_PROBE_MS // 2)
     assert a_second <= 1000 // SLOT_MS + FAILURES
     assert first <= LAST_PROBE_MS
+
+
+def test_fifty_debts_of_which_the_first_hangs_make_one_request_each(tmp_path: Path) -> None:
+    post = Post()
+    tasks = [post.succeeded(tmp_path, callback=callback()) for _ in range(50)]
+    asked: Counter[str] = Counter()
+
+    def courier(url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        asked[headers["webhook-id"]] += 1
+        if len(asked) > 1:
+            return Attempt(204, Reason.OK, 1)
+        # While this one hangs, another copy of the outbox is woken, sees all 50 and settles them.
+        for _ in range(2):
+            post.world.clock.advance(5)
+            post.outbox.errands_due(range(16), post.world.clock() + 50_000)
+            for task_id, _ in post.errands.take():
+                post.outbox.settle(task_id)
+        return Attempt(None, Reason.TIMEOUT, 10_000)
+
+    object.__setattr__(post.outbox, "courier", courier)
+    assert post.outbox.settle(tasks[0].id) == "failed"
+    assert len(asked) == 50
+    assert set(asked.values()) == {1}
