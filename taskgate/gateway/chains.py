@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,12 +13,15 @@ from taskgate.gateway.inputs import checked_input
 from taskgate.settings import PRIORITIES
 from taskgate.task import Callback
 
+RESULT: Final = "$result"
+OUTPUT: Final = "$output"
 MAX_STEPS: Final = 5
 MAX_DEPTH: Final = 5
 MAX_TASKS: Final = 50
 """Follow-ups of one submit in all: it is admitted as one task, and must not become a flood."""
 MAX_BYTES: Final = 96 * 1024
 """Of all follow-ups of one task as JSON."""
+_SOME_TASK: Final = "task_" + "0" * 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Step:
 def check_steps(
     steps: Sequence[Step], catalog: Catalog, place: str = "then", depth: int = 1
 ) -> None:
-    """Refuse at submit what can be known to be wrong: types, numbers, inputs without references."""
+    """Refuse at submit what can be known to be wrong: types, numbers, all of an input but its references."""
     if depth == 1 and _count(steps) > MAX_TASKS:
         raise InvalidRequest(fields=[FieldProblem(place, f"at most {MAX_TASKS} follow-ups in all")])
     if len(steps) > MAX_STEPS:
@@ -48,8 +51,7 @@ def check_steps(
             raise InvalidRequest(fields=[FieldProblem(f"{here}.type", "no such task type")])
         if step.priority not in PRIORITIES:
             raise InvalidRequest(fields=[FieldProblem(f"{here}.priority", "low, normal or high")])
-        if not _refers(step.input):
-            _plain_input(catalog, step, here)
+        _check_input(catalog, step, here)
         check_steps(step.then, catalog, f"{here}.then", depth + 1)
 
 
@@ -70,18 +72,49 @@ def _count(steps: Sequence[Step]) -> int:
     return sum(1 + _count(step.then) for step in steps)
 
 
-def _refers(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return bool(set(value) & {"$result", "$output"}) or any(map(_refers, value.values()))
-    return isinstance(value, list) and any(map(_refers, value))
-
-
-def _plain_input(catalog: Catalog, step: Step, place: str) -> None:
+def _check_input(catalog: Catalog, step: Step, place: str) -> None:
+    """All of the input that is known by now: a file stands in for a file, an output for anything."""
+    unknown = [path for path, name in _references(step.input, "input", place) if name == OUTPUT]
     try:
-        checked_input(catalog[step.type], step.input)
+        checked_input(catalog[step.type], _with_stand_ins(step.input))
     except InvalidInput as error:
-        fields = [FieldProblem(f"{place}.{f.field}", f.message) for f in error.fields]
-        raise InvalidInput(fields=fields) from None
+        fields = [
+            FieldProblem(f"{place}.{f.field}", f.message)
+            for f in error.fields
+            if not any(_overlap(f.field, path) for path in unknown)
+        ]
+        if fields:
+            raise InvalidInput(fields=fields) from None
+
+
+def _references(value: Any, path: str, place: str) -> Iterator[tuple[str, str]]:
+    """Each reference as (path, its key); one that cannot be meant is refused."""
+    if isinstance(value, list):
+        for n, inner in enumerate(value):
+            yield from _references(inner, f"{path}.{n}", place)
+    if not isinstance(value, Mapping):
+        return
+    found = set(value) & {RESULT, OUTPUT}
+    for key, inner in value.items() if not found else ():
+        yield from _references(inner, f"{path}.{key}", place)
+    for key in found:
+        if len(value) > 1 or not (isinstance(value[key], str) and value[key]):
+            message = f'a reference is {{"{key}": "name"}} and nothing beside it'
+            raise InvalidRequest(fields=[FieldProblem(f"{place}.{path}", message)])
+        yield path, key
+
+
+def _with_stand_ins(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if RESULT in value:
+            return {"task": _SOME_TASK, "file": value[RESULT]}
+        return {key: _with_stand_ins(inner) for key, inner in value.items()}
+    return [_with_stand_ins(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one path is the other, or lies within it."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def _as_json(step: Step) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.functions.api_world import PROMPT, ApiWorld
 from tests.unit.functions.ports_between import counting
 
-FINISH = {"type": "finish_image", "input": {"image": {"$result": "image.png"}}}
+FINISH: dict[str, Any] = {"type": "finish_image", "input": {"image": {"$result": "image.png"}}}
 TEXT = {"type": "embed_document", "input": {"text": "after"}}
 
 
@@ -40,6 +40,13 @@ def wide(levels: int) -> dict[str, Any]:
         ([{**TEXT, "then": [{**TEXT, "input": {"text": 7}}]}], "then.0.then.0.input.text"),
         ([{**TEXT, "run_at": "2026-01-01T00:00:00Z"}], "then.0.run_at"),
         ([{"type": "embed_document"}], "then.0.input"),
+        ([{**FINISH, "input": {**FINISH["input"], "factor": 99}}], "then.0.input.factor"),
+        ([{**FINISH, "input": {"image": {"$result": ""}}}], "then.0.input.image"),
+        ([{**FINISH, "input": {"image": {"$result": 7}}}], "then.0.input.image"),
+        ([{**FINISH, "input": {"image": {"$result": "a", "x": 1}}}], "then.0.input.image"),
+        ([{**FINISH, "input": {"image": {"$output": "a"}, "factor": 99}}], "then.0.input.factor"),
+        ([{**PROMPT, "input": {"prompt": {"$result": "a"}}}], "then.0.input.prompt"),
+        ([{**PROMPT, "input": {"steps": {"$output": "pages"}}}], "then.0.input.prompt"),
         ([TEXT] * 6, "then"),
         ([nested(6)], "then.0.then.0.then.0.then.0.then.0.then"),
         ([wide(4)] * 2, "then"),
