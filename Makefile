@@ -1,6 +1,6 @@
 # Every command of this project. A machine needs Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
+.PHONY: fairness help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
 
 PYTHON ?= python3
 STAGE ?= prod
@@ -45,6 +45,9 @@ bench: $(READY) ## What our layers cost, as ratios in one run
 
 soak: $(READY) ## SECONDS of load (default 120) while workers are killed; then every task is counted
 	$(VENV)/python -m tests.soak.soak --seconds $(SECONDS)
+
+fairness: $(READY) ## What one tenant waits beside another's thousand tasks, as a ratio
+	$(VENV)/pytest tests/unit/gateway/test_fairness.py -q -rP | grep -E '^fairness|^FAILED|^[0-9]+ (passed|failed)'
 
 simulate: $(READY) ## Play SEEDS worlds (default 1000) in which everything goes wrong
 	TASKGATE_SEEDS=$(SEEDS) $(VENV)/pytest tests/simulation/test_simulation.py -q -n 2

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from taskgate.errors import BadSetting
 from taskgate.settings import PRIORITIES
+from taskgate.slots import MOST_SLOTS
 
 MOST_PER_MINUTE: Final = 60_000
 """The rate is kept in whole milliseconds between two submits."""
@@ -42,7 +43,7 @@ class Plan:
         _check(self, "max_pending", 1, 1_000_000)
         _check(self, "submits_per_minute", 1, MOST_PER_MINUTE)
         _check(self, "burst", 1, 10_000)
-        _check(self, "max_processing", 1, 100_000)
+        _check(self, "max_processing", 1, MOST_SLOTS)
         if not self.priorities or self.priorities - set(PRIORITIES):
             found = ",".join(sorted(self.priorities))
             raise BadSetting("priorities", found, "some of " + ", ".join(PRIORITIES))

@@ -6,10 +6,11 @@ Every method may raise `Unavailable`: throttled, busy or out of reach after the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from taskgate.lifecycle.change import Change
+from taskgate.slots import Slots
 from taskgate.task import Owner, Task
 
 T = TypeVar("T")
@@ -122,6 +123,16 @@ class Message:
     task_id: str
     attempt: int
     """Claims so far when it was sent."""
+    tenant: str = field(default="", compare=False)
+    """Whose it is: the lane is shared fairly between tenants. Empty in those of before."""
+    type: str = field(default="", compare=False)
+    max_processing: int | None = field(default=None, compare=False)
+    """So many of the tenant run at the same time, by the plan at submit."""
+
+    @classmethod
+    def of(cls, task: Task) -> Message:
+        """The message of a task as it is now."""
+        return cls(task.id, task.attempt, task.owner.tenant, task.type, task.max_processing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,4 +284,6 @@ class Ports:
     lanes: Lanes
     results: Results
     errands: Errands
+    slots: Slots | None = None
+    """None where nothing is claimed."""
     now: Now

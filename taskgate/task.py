@@ -175,6 +175,8 @@ class Task:
     callback: Callback | None = None
     follow_ups: int = 0
     """How many tasks follow when it has ended; what they are stands in an item of its own."""
+    max_processing: int | None = None
+    """So many tasks of the tenant run at the same time: the plan's cap when it was submitted."""
     parent: str | None = None
     """The task that it follows."""
     owes: tuple[Duty, ...] = ()

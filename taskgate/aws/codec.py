@@ -258,6 +258,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "metadata": _TEXT,
     "callback": _Field(_write_callback, _read_callback),
     "follow_ups": _NUMBER,
+    "max_processing": _NUMBER,
     "parent": _TEXT,
     "owes": _Field(
         lambda duties: s(",".join(duties)),

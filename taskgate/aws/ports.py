@@ -10,6 +10,7 @@ from taskgate.aws.errands import SqsErrands
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
 from taskgate.aws.rates import DynamoRates
+from taskgate.aws.slots import DynamoSlots
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.ports import Ports
 from taskgate.settings import Environment
@@ -35,6 +36,7 @@ def build(environment: Environment) -> Ports:
         ),
         pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),
         rates=DynamoRates(dynamodb, table=environment.ephemeral_table, now=now),
+        slots=DynamoSlots(dynamodb, table=environment.ephemeral_table, now=now),
         lanes=SqsLanes(sqs, environment.lanes),
         errands=SqsErrands(sqs, environment.errands),
         results=S3Results(clients.s3(), environment.results_bucket),

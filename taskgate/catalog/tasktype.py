@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from taskgate.errors import BadSetting, UnknownTaskType
 from taskgate.lifecycle.retry import RetryPolicy
 from taskgate.settings import PRIORITIES
+from taskgate.slots import MOST_SLOTS
 
 
 class TaskInput(BaseModel):
@@ -44,11 +45,17 @@ class TaskType:
     """The whole life, from submit to end."""
     startup_timeout: int = 5 * 60
     """How long the runner's `setup` may take."""
+    max_processing: int | None = None
+    """So many run at the same time in the whole system: what its model's provider can take."""
     redeliver_after: int = 180
     max_redeliveries: int = 2
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
+        if self.max_processing is not None and not 1 <= self.max_processing <= MOST_SLOTS:
+            raise BadSetting(
+                f"{self.name}.max_processing", self.max_processing, f"1 to {MOST_SLOTS}, or None"
+            )
         if self.max_run > 11 * 3600:
             # A message stays hidden at most 12 h from its first receive, whatever the beats say.
             raise BadSetting(f"{self.name}.max_run", self.max_run, "at most 39600 s")

@@ -7,6 +7,7 @@ from typing import Final
 
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed, transition
+from taskgate.gateway.capping import Caps, Places
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp
@@ -17,6 +18,7 @@ from taskgate.task import Task
 
 RESEND_AFTER_RECEIVES: Final = 5
 """A message put back this often is sent afresh: SQS's receive count must not dead-letter it."""
+LONGEST_HIDDEN_MS: Final = 60_000
 _MOVED_AGAIN: Final = ClaimVerdict(ClaimStep.HIDE, "it moved again", 1_000)
 
 
@@ -49,12 +51,24 @@ class Claims:
     ports: Ports
     worker: str
     lease: int
+    caps: Caps | None = None
 
     def claim(self, delivery: Delivery) -> Held | Released:
         """Take the task that the message names, or deal with the message.
 
         Raises `Unavailable`; the message then comes back by itself.
         """
+        if self.caps is None:
+            return self._claimed(delivery)
+        places = self.caps.hold(delivery.message)
+        if places.full:
+            return self._release(delivery, _over_the_cap(places, self.caps.draw()))
+        outcome = self._claimed(delivery)
+        if isinstance(outcome, Released):
+            self.caps.let_go(places)
+        return outcome
+
+    def _claimed(self, delivery: Delivery) -> Held | Released:
         message = delivery.message
         try:
             return self._held(self._claim(message.task_id, message.attempt), None, delivery)
@@ -128,3 +142,12 @@ class Claims:
 
     def _stamp(self, reason: str = "") -> Stamp:
         return stamp(self.ports.now(), f"worker:{self.worker}", reason)
+
+
+def _over_the_cap(places: Places, draw: float) -> ClaimVerdict:
+    """Hidden for the longer the more of them there are, jittered: one that waits alone starts soon
+    after its cap has room, and a thousand do not keep the workers busy with looking at them.
+    """
+    longest = min(LONGEST_HIDDEN_MS, 1_000 + 250 * places.refusals)
+    reason = f"{places.full} is at its cap"
+    return ClaimVerdict(ClaimStep.HIDE, reason, round(longest * (1 + draw) / 2))

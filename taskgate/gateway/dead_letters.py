@@ -98,7 +98,7 @@ def _act(ports: Ports, task: Task, letter: str, verdict: LetterVerdict) -> None:
     # Sent before it is written down: a send that fails must not use up the one fresh message.
     rest = max(0, (task.not_before or 0) - made.at)
     seconds = -(-min(rest, LONGEST_DELAY) // 1000)
-    ports.lanes.send(task.lane, Message(task.id, task.attempt), seconds)
+    ports.lanes.send(task.lane, Message.of(task), seconds)
     _apply(ports, task, transitions.resend(task, made, letter))
 
 

@@ -124,6 +124,7 @@ def _child(
         callback=step.callback,
         follow_ups=len(step.then),
         parent=parent.id,
+        max_processing=parent.max_processing,
     )
     return transitions.submit(blank, stamp(now, "outbox", f"follows {parent.id}"))
 

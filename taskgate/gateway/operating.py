@@ -143,7 +143,7 @@ def _act(
 def _sent(ports: Ports, task: Task) -> Task:
     if task.state is State.QUEUED:
         try:
-            ports.lanes.send(task.lane, Message(task.id, task.attempt))
+            ports.lanes.send(task.lane, Message.of(task))
         except Unavailable as error:
             swallowed("send_left_to_sweep", error, task=task.id)
     return task

@@ -62,6 +62,6 @@ def reschedule(ports: Ports, who: Principal, task_id: str, start: Start, reason:
 
 def _send(ports: Ports, task: Task) -> None:
     try:
-        ports.lanes.send(task.lane, Message(task.id, task.attempt))
+        ports.lanes.send(task.lane, Message.of(task))
     except Unavailable as error:
         swallowed("send_left_to_sweep", error, task=task.id)

@@ -101,7 +101,7 @@ def submit(
 def send_created(ports: Ports, task: Task) -> Task:
     """Send the task's message and mark it queued. If either is lost, the clock brings it back."""
     try:
-        ports.lanes.send(task.lane, Message(task.id, task.attempt))
+        ports.lanes.send(task.lane, Message.of(task))
         return ports.tasks.apply(transitions.enqueue(task, stamp(ports.now(), "api")))
     except Refused as refused:
         # A quick worker claimed it between the send and the mark.
@@ -175,6 +175,7 @@ def _blank(
         else None,
         callback=request.callback,
         follow_ups=len(request.then),
+        max_processing=principal.plan.max_processing,
     )
 
 

@@ -151,10 +151,10 @@ def _send(ports: Ports, task: Task, verdict: Verdict) -> None:
     del verdict
     if task.state is State.SCHEDULED:
         after = _apply(ports, task, transitions.wake(task, _stamp(ports, "its time has come")))
-        ports.lanes.send(after.lane, Message(after.id, after.attempt))
+        ports.lanes.send(after.lane, Message.of(after))
         return
     # Sent before it is written down: a send that fails must not use up a redelivery.
-    ports.lanes.send(task.lane, Message(task.id, task.attempt))
+    ports.lanes.send(task.lane, Message.of(task))
     made = _stamp(ports, "message sent again")
     if task.state is State.CREATED:
         _apply(ports, task, transitions.enqueue(task, made))
@@ -184,7 +184,7 @@ def _rescue(ports: Ports, task: Task, verdict: Verdict) -> None:
     after = _apply(ports, task, transitions.rescue(task, made, verdict.error))
     ports.pulses.signal(task.id, Signal("lost", task.attempt))
     if after.state is State.QUEUED:
-        ports.lanes.send(after.lane, Message(after.id, after.attempt))
+        ports.lanes.send(after.lane, Message.of(after))
 
 
 def _expire(ports: Ports, task: Task, verdict: Verdict) -> None:
@@ -196,7 +196,7 @@ def _expire(ports: Ports, task: Task, verdict: Verdict) -> None:
 def _resume(ports: Ports, task: Task, verdict: Verdict) -> None:
     del verdict
     after = _apply(ports, task, transitions.resume(task, _stamp(ports, "pause over")))
-    ports.lanes.send(after.lane, Message(after.id, after.attempt))
+    ports.lanes.send(after.lane, Message.of(after))
 
 
 def _stop(ports: Ports, task: Task, verdict: Verdict) -> None:

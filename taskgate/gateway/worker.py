@@ -13,6 +13,7 @@ from taskgate.catalog import Catalog
 from taskgate.errors import InvalidInput, Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
 from taskgate.gateway import news
+from taskgate.gateway.capping import Caps
 from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.operating import note_refusal, policy_of
 from taskgate.gateway.stamps import stamp
@@ -69,7 +70,8 @@ class WorkerGateway:
     ) -> None:
         self._ports, self._catalog, self._draw = ports, catalog, draw
         self._worker, self._lease = worker, environment.lease
-        self._claims = Claims(ports, worker, environment.lease)
+        caps = Caps(ports, ports.slots, catalog, environment.lease, draw) if ports.slots else None
+        self._claims = Claims(ports, worker, environment.lease, caps)
 
     def claim(self, delivery: Delivery) -> Held | Released:
         """Take the task that the message names, or deal with the message: receive + 2 calls."""
@@ -264,7 +266,7 @@ class WorkerGateway:
     def _send(self, task: Task, delay: int = 0) -> None:
         try:
             seconds = min(delay, LONGEST_DELAY // 1000)
-            self._ports.lanes.send(task.lane, Message(task.id, task.attempt), seconds)
+            self._ports.lanes.send(task.lane, Message.of(task), seconds)
         except Unavailable as error:
             swallowed("send_left_to_sweep", error, task=task.id)
 

@@ -33,6 +33,7 @@ from taskgate.testing.memory_errands import MemoryErrands
 from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
 from taskgate.testing.memory_results import MemoryResults
+from taskgate.testing.memory_slots import MemorySlots
 
 R = TypeVar("R")
 
@@ -266,11 +267,13 @@ class MemoryWorld:
         self.lanes = MemoryLanes(self.clock, self.visibility)
         self.results = MemoryResults()
         self.keys = MemoryKeys()
+        self.slots = MemorySlots()
         self.errands = MemoryErrands(self.clock)
         self.ports = Ports(
             tasks=self.tasks,
             pulses=self.pulses,
             rates=MemoryRates(self.clock),
+            slots=self.slots,
             lanes=self.lanes,
             results=self.results,
             errands=self.errands,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,10 +21,13 @@ class _Stored:
 
 
 class MemoryLanes:
-    """Standard queues: at least once, in no promised order."""
+    """Standard queues: at least once, in no promised order.
 
-    def __init__(self, now: Callable[[], int], visibility: int) -> None:
-        self._now, self._visibility = now, visibility
+    `fair`: as SQS does where messages bear a group, tenants with few messages in flight go first.
+    """
+
+    def __init__(self, now: Callable[[], int], visibility: int, *, fair: bool = False) -> None:
+        self._now, self._visibility, self._fair = now, visibility, fair
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
         self.queues: dict[str, list[_Stored]] = {}
@@ -66,7 +70,14 @@ class MemoryLanes:
     def _take(self, lane: str, most: int) -> list[Delivery]:
         with self._lock:
             ready = [s for s in self.queues.get(lane, []) if s.visible_at <= self._now()]
+            if self._fair:
+                flying = self._in_flight(lane)
+                ready.sort(key=lambda stored: flying[stored.message.tenant])
             return [self._deliver(lane, stored) for stored in ready[:most]]
+
+    def _in_flight(self, lane: str) -> Counter[str]:
+        received = (s for s in self.queues.get(lane, []) if s.receives)
+        return Counter(s.message.tenant for s in received if s.visible_at > self._now())
 
     def _deliver(self, lane: str, stored: _Stored) -> Delivery:
         stored.visible_at = self._now() + self._visibility * 1000

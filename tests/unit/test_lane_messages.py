@@ -1,0 +1,69 @@
+"""What a lane carries: ids, whose it is, and nothing that a user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from moto import mock_aws
+
+from taskgate.aws import clients
+from taskgate.aws.lanes import SqsLanes, read, write
+from taskgate.lifecycle.states import State
+from taskgate.ports import Message
+from taskgate.testing import aws_resources
+from taskgate.testing.factories import task_in
+
+TASK = task_in(State.QUEUED, max_processing=7)
+LANE = "cpu-normal"
+
+
+@pytest.fixture
+def lanes() -> Iterator[SqsLanes]:
+    with mock_aws():
+        yield SqsLanes(clients.sqs(), aws_resources.create("lanes").lanes)
+
+
+def _parts(message: Message | None) -> tuple[object, ...]:
+    assert message
+    return (
+        message.task_id,
+        message.attempt,
+        message.tenant,
+        message.type,
+        message.max_processing,
+    )
+
+
+def test_a_message_arrives_as_it_was_sent_and_is_grouped_by_its_tenant(lanes: SqsLanes) -> None:
+    message = Message.of(TASK)
+    lanes.send(LANE, message)
+    (raw,) = lanes._client.receive_message(
+        QueueUrl=lanes._urls[LANE],
+        MessageSystemAttributeNames=["MessageGroupId"],
+        VisibilityTimeout=0,
+    )["Messages"]
+    assert raw["Attributes"]["MessageGroupId"] == TASK.owner.tenant
+    (delivery,) = lanes.receive(LANE)
+    assert _parts(delivery.message) == _parts(message)
+    assert _parts(message)[2:] == (TASK.owner.tenant, TASK.type, 7)
+
+
+def test_a_message_of_before_there_were_tenants_in_it_is_still_read(lanes: SqsLanes) -> None:
+    assert _parts(read('{"task": "task_1", "attempt": 2}')) == ("task_1", 2, "", "", None)
+    lanes.send(LANE, Message("task_1", 2))
+    (delivery,) = lanes.receive(LANE)
+    assert delivery.message == Message("task_1", 2)
+
+
+@pytest.mark.parametrize(
+    "body", ["[]", "7", '{"task": "t"}', '{"task":"t","attempt":1,"most":"x"}']
+)
+def test_what_we_did_not_write_is_no_message(body: str) -> None:
+    assert read(body) is None
+
+
+def test_a_message_is_short_and_plain() -> None:
+    text = write(Message.of(TASK))
+    assert text.isascii()
+    assert len(text) < 256
