@@ -15,7 +15,7 @@ from typing import Any, Final
 from ulid import ULID
 
 from taskgate.catalog import Catalog
-from taskgate.errors import FieldProblem, InvalidInput, Refused
+from taskgate.errors import FieldProblem, InvalidInput, Refused, UnknownTaskType
 from taskgate.events import transition
 from taskgate.gateway.chains import Step, read_steps, write_steps
 from taskgate.gateway.inputs import checked_input
@@ -24,7 +24,7 @@ from taskgate.gateway.submitting import send_created
 from taskgate.gateway.timeouts import limits_of
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change
-from taskgate.lifecycle.retry import ErrorClass, ErrorCode
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode, RetryPolicy
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports, Submission
 from taskgate.settings import Environment
@@ -107,19 +107,20 @@ def _child(
     step: Step,
     new_id: str,
 ) -> Task:
-    kind, now = catalog[step.type], ports.now()
-    limits = limits_of(kind, environment)
+    # A type that is served no more has a place all the same, so that its follow-up can say so.
+    kind, now = catalog.find(step.type), ports.now()
+    limits = limits_of(kind, environment) if kind else parent.limits
     blank = Task(
         id=new_id,
         owner=parent.owner,
-        type=kind.name,
-        lane=kind.lane(step.priority),
+        type=step.type,
+        lane=kind.lane(step.priority) if kind else parent.lane,
         state=State.CREATED,
         created_at=now,
         since=now,
         deadline_at=now + limits.deadline,
         limits=limits,
-        budgets=kind.retry.budgets(),
+        budgets=(kind.retry if kind else RetryPolicy()).budgets(),
         metadata=parent.metadata,
         callback=step.callback,
         follow_ups=len(step.then),
@@ -138,8 +139,10 @@ def _resolved_input(catalog: Catalog, parent: Task, step: Step) -> tuple[str, Ta
         return checked_input(catalog[step.type], values), None
     except InvalidInput as error:
         told = "; ".join(f"{f.field}: {f.message}" for f in error.fields) or str(error)
-        problem = TaskError(ErrorCode.INVALID_INPUT, told, ErrorClass.PERMANENT)
-        return json.dumps(step.input, ensure_ascii=False, allow_nan=False), problem
+    except UnknownTaskType:
+        told = f"{step.type} is served no more"
+    problem = TaskError(ErrorCode.INVALID_INPUT, told, ErrorClass.PERMANENT)
+    return json.dumps(step.input, ensure_ascii=False, allow_nan=False), problem
 
 
 def _resolve(value: Any, parent: Task) -> Any:
