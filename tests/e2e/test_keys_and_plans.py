@@ -5,7 +5,6 @@ The emulator holds each function to its role, so a right that is missing fails h
 
 from __future__ import annotations
 
-
 import itertools
 import json
 from collections.abc import Iterator
