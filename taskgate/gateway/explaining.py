@@ -95,7 +95,7 @@ def explain(
     why, waits_for = STORIES[task.state](task, now)
     look, limit = _look(task, now), next_limit(task)
     told = [why, _held(holder, now), waits_for and f"It waits for {waits_for}."]
-    told += [_lane(task, waiting), _looks(look, now), _limits(limit, now), _budgets(task)]
+    told += [_lane(task, waiting), _capped(task), _looks(look, now), _limits(limit, now), _budgets(task)]
     return Explanation(
         task=task,
         why=why,
@@ -188,6 +188,12 @@ def _lane(task: Task, waiting: int | None) -> str | None:
     if waiting is None:
         return None
     return f"About {waiting} tasks wait in lane {task.lane}."
+
+
+def _capped(task: Task) -> str | None:
+    if task.state not in IN_LANE or task.max_processing is None:
+        return None
+    return f"Of your tenant, at most {task.max_processing} run at the same time."
 
 
 def _looks(look: Look | None, now: int) -> str | None:

@@ -50,3 +50,14 @@ def test_a_full_lane_is_429_with_its_reason(api: ApiWorld) -> None:
     assert (refused.status, refused.code) == (429, "lane_full")
     assert refused.headers["Retry-After"] == "30"
     assert lane in refused.json["detail"]
+
+
+def test_a_task_that_waits_under_a_cap_says_so(api: ApiWorld) -> None:
+    capped = replace(ADA, plan=replace(OPERATOR, max_processing=2))
+    said = "Of your tenant, at most 2 run at the same time."
+    task_id = api.submitted(caller=capped)
+    assert said in api.get(f"/v1/tasks/{task_id}/explain", capped).text
+    api.claim()
+    assert said not in api.get(f"/v1/tasks/{task_id}/explain", capped).text
+    other = api.submitted()
+    assert "at the same time" not in api.get(f"/v1/tasks/{other}/explain").text
