@@ -95,7 +95,13 @@ def explain(
     why, waits_for = STORIES[task.state](task, now)
     look, limit = _look(task, now), next_limit(task)
     told = [why, _held(holder, now), waits_for and f"It waits for {waits_for}."]
-    told += [_lane(task, waiting), _capped(task), _looks(look, now), _limits(limit, now), _budgets(task)]
+    told += [
+        _lane(task, waiting),
+        _capped(task),
+        _looks(look, now),
+        _limits(limit, now),
+        _budgets(task),
+    ]
     return Explanation(
         task=task,
         why=why,
