@@ -41,7 +41,7 @@ def _asked(stack: LocalStack, folder: Path, who: str) -> Run:
     plan = Plan(
         url=stack.api_url,
         key=key,
-        task_ids=_seeded(stack.api_url, key),
+        task_ids={"": _seeded(stack.api_url, key)},
         examples=EXAMPLES,
         seconds=SECONDS,
         without=GATEWAYS_OWN,

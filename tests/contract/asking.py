@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,8 +41,8 @@ class Plan:
 
     url: str
     key: str
-    task_ids: Sequence[str]
-    """Tasks in many states: half of all requests for a task are about one of these."""
+    task_ids: Mapping[str, Sequence[str]]
+    """By operation, and "" for all others: most requests for a task are about one of these."""
     examples: int
     seconds: int
     """Whatever is not asked by then is a failure, not a success."""
@@ -82,18 +82,31 @@ continue-on-failure = true
 headers = {{ Authorization = {json.dumps(f"Bearer {plan.key}")} }}
 warnings = false
 
-[dictionaries.tasks]
-values = {json.dumps(list(plan.task_ids))}
-
-[parameters]
-"path.task_id" = {{ dictionary = "tasks", probability = 0.5 }}
-
 [generation]
 database = "none"
 max-examples = {plan.examples}
 no-shrink = true
 
+# Ids in the document's examples are on no record, and would be asked for before all others.
+[phases.examples]
+extra-data-sources.responses = false
+[phases.coverage]
+extra-data-sources.responses = false
+[phases.fuzzing]
+extra-data-sources.responses = false
 [phases.stateful]
 max-steps = 4
 generation.max-examples = {plan.examples}
-"""
+
+{"".join(_dictionaries(plan.task_ids))}"""
+
+
+def _dictionaries(task_ids: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for operation, ids in task_ids.items():
+        name = operation or "others"
+        yield f"[dictionaries.{name}]\nvalues = {json.dumps(list(ids))}\n"
+        if operation:
+            yield f'[[operations]]\ninclude-operation-id = "{operation}"\n[operations.parameters]\n'
+        else:
+            yield "[parameters]\n"
+        yield f'"path.task_id" = {{ dictionary = "{name}", probability = 0.8 }}\n'

@@ -14,6 +14,7 @@ from functions.api.openapi import EXAMPLES
 from functions.api.operations import OPERATIONS
 from taskgate.principal import Principal
 from taskgate.routes import ROUTES
+from tests.contract.gateway import route_of
 from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld
 from tests.unit.functions.http_events import Answer
 
@@ -44,10 +45,12 @@ class Recorder(ApiWorld):
         self.world.clock.advance(2)
         answer = super().ask(method, path, caller, **request)
         if answer.status < 300:
-            name, told = _operation(method, path), OPERATIONS[method, _route(method, path)]
+            route = route_of(method, path)
+            assert route is not None
+            told = OPERATIONS[route.method, route.path]
             kind = told.answers[answer.status].schema or ""
             body = PLACEHOLDERS.get(kind) or answer.json
-            self._kept.setdefault(name, {}).setdefault(str(answer.status), body)
+            self._kept.setdefault(told.name, {}).setdefault(str(answer.status), body)
         return answer
 
 
@@ -122,15 +125,6 @@ def _is_run_again(api: Recorder) -> None:
 
 
 SCENES: Final = (_succeeds, _waits, _runs, _fails, _is_given_up, _is_run_again)
-
-
-def _route(method: str, path: str) -> str:
-    fits = (r.path for r in ROUTES if r.method == method)
-    return next(p for p in fits if re.fullmatch(re.sub(r"{\w+}", "[^/]+", p), path))
-
-
-def _operation(method: str, path: str) -> str:
-    return OPERATIONS[method, _route(method, path)].name
 
 
 def _tidied(text: str) -> str:

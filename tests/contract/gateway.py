@@ -7,6 +7,7 @@ routes; here the API is asked for those, too, and must say itself what is wrong 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from taskgate.routes import ROUTES
+from taskgate.routes import ROUTES, Route
 from tests.unit.functions.http_events import http_event
 
 Event = dict[str, Any]
@@ -33,6 +34,8 @@ class Gateway:
 
     def __init__(self, authorize: Callable[[Event], Event], answer: Callable[[Event], Event]):
         self._authorize, self._answer = authorize, answer
+        self.answered: set[tuple[Route, int]] = set()
+        """Which routes have answered with which status."""
 
     def __call__(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Event:
         parts = urlsplit(target)
@@ -46,7 +49,19 @@ class Gateway:
                 return NO_KEY
             context = self._authorize(event)["context"]
             event["requestContext"]["authorizer"] = {"lambda": context}
-        return self._answer(json.loads(json.dumps(event)))
+        answer = self._answer(json.loads(json.dumps(event)))
+        if route := route_of(method, path):
+            self.answered.add((route, answer["statusCode"]))
+        return answer
+
+
+def route_of(method: str, path: str) -> Route | None:
+    """The route that serves this path, if any does."""
+    for route in ROUTES:
+        pattern = re.sub(r"{\w+}", "[^/]+", route.path)
+        if route.method == method and re.fullmatch(pattern, path):
+            return route
+    return None
 
 
 @contextmanager

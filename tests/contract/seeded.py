@@ -1,28 +1,52 @@
-"""Tasks in many states, so that requests for one meet more than 404."""
+"""Tasks in the states that each verb leads out of, so that requests meet more than 404 and 409."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from taskgate.principal import Principal
-from tests.unit.functions.api_world import GHOST, PROMPT, ApiWorld
+from tests.unit.functions.api_world import GHOST, OPERATOR, PROMPT, ApiWorld
+
+EACH: Final = 8
 
 
-def seeded(api: ApiWorld, folder: Path, caller: Principal) -> list[str]:
-    """Ids of the caller's tasks: ended well and badly, waiting, running, suspected, canceled."""
-    with_files = api.submitted(caller=caller)
+def seeded(api: ApiWorld, folder: Path, caller: Principal) -> dict[str, list[str]]:
+    """Ids of the caller's tasks by the operation that they are there for; "" for all others."""
+    done = [_done(api, folder, caller) for _ in range(EACH)]
+    failed = [api.submitted(caller=caller) for _ in range(EACH)]
+    for _ in failed:
+        api.fail(api.claim())
+    held = [_claimed(api, caller) for _ in range(3 * EACH)]
+    api.world.clock.advance(50)
+    api.sweep()  # all that are held are suspects now
+    waiting = [api.submitted(caller=caller) for _ in range(3 * EACH)]
+    paused = waiting[:EACH]
+    for task_id in paused:
+        api.post(f"/v1/tasks/{task_id}/pause", {}, OPERATOR)
+    ids = {
+        "getResult": done,
+        "getCallback": done,
+        "redeliverCallback": done,
+        "retryTask": failed,
+        "extendTask": held[:EACH],
+        "recoverTask": held[EACH : 2 * EACH],
+        "failTask": held[2 * EACH :],
+        "resumeTask": paused,
+        "pauseTask": waiting[EACH : 2 * EACH],
+        "cancelTask": waiting[2 * EACH :],
+        "rescheduleTask": [api.submitted({**PROMPT, "delay": 3600}, caller) for _ in range(EACH)],
+    }
+    return {**ids, "": [GHOST, *(some[0] for some in ids.values())]}
+
+
+def _done(api: ApiWorld, folder: Path, caller: Principal) -> str:
+    task_id = api.submitted({**PROMPT, "callback_url": "https://example.com/taskgate"}, caller)
     api.succeed(api.claim(), folder, "one.png", "two.png", output='{"seed":7}')
-    without_files = api.submitted(caller=caller)
-    api.succeed(api.claim(), folder, output='{"words":[1,2]}')
-    failed = api.submitted(caller=caller)
-    api.fail(api.claim())
-    running = api.submitted(caller=caller)
+    return task_id
+
+
+def _claimed(api: ApiWorld, caller: Principal) -> str:
+    task_id = api.submitted(caller=caller)
     api.claim()
-    stalled = api.stalled(caller)
-    api.post(f"/v1/tasks/{running}/extend", {"seconds": 600}, caller)
-    canceled = api.submitted(caller=caller)
-    api.post(f"/v1/tasks/{canceled}/cancel", caller=caller)
-    waiting = api.submitted(caller=caller)
-    scheduled = api.submitted({**PROMPT, "delay": 3600}, caller)
-    ended = [with_files, without_files, failed, canceled]
-    return [*ended, running, stalled, waiting, scheduled, GHOST]
+    return task_id
