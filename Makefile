@@ -1,5 +1,8 @@
 # Every command of this project. A machine needs Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
+# A pipe fails when any part of it does: no figure may hide a red test.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 .PHONY: fairness help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
 
 PYTHON ?= python3

@@ -100,8 +100,13 @@ class Context:
         return path
 
     def save_checkpoint(self, text: str) -> None:
-        """What the next attempt finds as `ctx.checkpoint`, should this one not end. 1 KB."""
+        """What the next attempt finds as `ctx.checkpoint`, should this one not end.
+
+        At most 1 KB of UTF-8: a longer one raises `ValueError`, since half of it is worth nothing.
+        """
         self._raise_if_canceled()
+        if len(text.encode("utf-8", "replace")) > MAX_CHECKPOINT:
+            raise ValueError(f"a checkpoint is at most {MAX_CHECKPOINT} bytes of UTF-8")
         self._channel.send(Saved(self.number, storable(text, MAX_CHECKPOINT)))
 
     def cancel(self) -> None:

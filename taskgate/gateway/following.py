@@ -88,7 +88,7 @@ def _set_out(ports: Ports, parent: Task, child: Task, error: TaskError | None) -
     elif error is not None:
         _apply(ports, child, transitions.bury(child, stamp(ports.now(), "outbox"), error))
     else:
-        send_created(ports, child)
+        send_created(ports, child, "outbox")
 
 
 def _apply(ports: Ports, child: Task, change: Change) -> None:

@@ -98,11 +98,11 @@ def submit(
     return Submitted(task if scheduled else send_created(ports, task))
 
 
-def send_created(ports: Ports, task: Task) -> Task:
+def send_created(ports: Ports, task: Task, actor: str = "api") -> Task:
     """Send the task's message and mark it queued. If either is lost, the clock brings it back."""
     try:
         ports.lanes.send(task.lane, Message.of(task))
-        return ports.tasks.apply(transitions.enqueue(task, stamp(ports.now(), "api")))
+        return ports.tasks.apply(transitions.enqueue(task, stamp(ports.now(), actor)))
     except Refused as refused:
         # A quick worker claimed it between the send and the mark.
         return refused.current or task

@@ -260,7 +260,8 @@ class WorkerGateway:
     def _set_aside(self, held: Held, files: Sequence[ResultFile], current: Task | None) -> None:
         event("late_result", task=held.task.id, attempt=held.task.attempt, files=len(files))
         if current is not None and current.state is not State.CANCELING:
-            where = files[0].key.rpartition("/")[0] if files else "it had no files"
+            folder = files[0].key.rpartition("/")[0] if files else ""
+            where = f"{folder}, kept until the clean-up" if folder else "it had no files"
             note_refusal(self._ports, current, held.task.attempt, self._stamp().actor, where)
 
     def _send(self, task: Task, delay: int = 0) -> None:

@@ -241,6 +241,7 @@ def test_follow_ups_of_a_success_are_created_once_with_the_parents_results(
     children = [post.task(child_id(task.id, i)) for i in range(2)]
     assert [c.state for c in children] == [State.QUEUED, State.QUEUED]
     assert {c.parent for c in children} == {task.id}
+    assert {e.actor for c in children for e in c.history} == {"outbox"}
     assert post.world.tasks.ledger(OWNER).submitted == 3
     assert post.task(task.id).due_at is None
 

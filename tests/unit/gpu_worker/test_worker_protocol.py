@@ -35,6 +35,7 @@ from gpu_worker.protocol import (
     encode,
 )
 from gpu_worker.runner import Snooze
+from taskgate.lifecycle.transitions import MAX_CHECKPOINT
 
 TEXT = 'a\nb"\x00\uffff\ud800👩‍🚀'
 RUN = Run(1, "m:C", "task_1", 2, "/folder", {"prompt": TEXT}, "checkpoint")
@@ -167,6 +168,12 @@ def test_every_call_to_the_context_of_a_canceled_task_raises(context: Context) -
     ):
         with pytest.raises(TaskCanceled):
             call()
+
+
+def test_a_checkpoint_that_would_be_cut_is_refused_to_the_runner(context: Context) -> None:
+    context.save_checkpoint("é" * (MAX_CHECKPOINT // 2))
+    with pytest.raises(ValueError, match="at most 1024 bytes"):
+        context.save_checkpoint("é" * (MAX_CHECKPOINT // 2) + "x")
 
 
 def test_a_wait_ends_when_the_task_is_canceled(context: Context) -> None:
