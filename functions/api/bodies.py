@@ -199,7 +199,12 @@ class ExtendBody(Body):
 class RescheduleBody(Body):
     """What `POST /v1/tasks/{task_id}/reschedule` takes: `run_at` or `delay`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"delay": 3600}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"delay": 3600}],
+            "anyOf": [{"required": ["run_at"]}, {"required": ["delay"]}],
+        }
+    )
 
     run_at: RunAt | None = None
     delay: Delay | None = None

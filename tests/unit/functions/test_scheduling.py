@@ -10,6 +10,7 @@ from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from tests.unit.functions.api_world import PROMPT, ApiWorld
 from tests.unit.functions.ports_between import counting
+from tests.unit.functions.schema_fits import assert_fits
 
 HOUR = 3600
 START = "2026-09-21T15:13:20.000Z"
@@ -198,3 +199,20 @@ def test_the_callers_own_limits_count_within_those_of_the_type(api: ApiWorld) ->
 def test_a_limit_beyond_the_types_is_refused_with_the_bound(api: ApiWorld) -> None:
     answer = api.submit({**PROMPT, "timeouts": {"run_seconds": 99_999}})
     assert answer.json["errors"][0]["message"] == "1 to 21600 for text_to_image"
+
+
+def test_the_document_says_that_a_reschedule_without_a_time_is_refused(api: ApiWorld) -> None:
+    schema = {"$ref": "#/components/schemas/Reschedule"}
+    task_id = api.submitted({**PROMPT, "delay": HOUR})
+    for body, good in (({}, False), ({"reason": "later"}, False), ({"delay": 2 * HOUR}, True)):
+        assert _fits(body, schema) is good
+        answer = api.post(f"/v1/tasks/{task_id}/reschedule", body)
+        assert answer.status == (200 if good else 422)
+
+
+def _fits(body: object, schema: dict[str, str]) -> bool:
+    try:
+        assert_fits(body, schema)
+    except AssertionError:
+        return False
+    return True
