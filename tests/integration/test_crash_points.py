@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.change import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
-from taskgate.ports import Message, Ports
+from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
 from taskgate.task import Callback, CancelMode, Owner, Task
@@ -297,8 +298,8 @@ def _accounted(ports: Ports, life: Life, task: Task, where: str) -> None:
 
 
 def _drain(ports: Ports) -> None:
-    """What is left in the lane belongs to no later life."""
-    while found := ports.lanes.receive("cpu-normal", most=10):
-        for delivery in found:
-            assert isinstance(delivery.message, Message)
-            ports.lanes.delete(delivery)
+    """What is left in the lane belongs to no later life: hidden messages too, which would come back
+    in the middle of one and shift the numbers of its calls. (The emulator purges as often as asked.)
+    """
+    lanes: Any = ports.lanes
+    lanes._client.purge_queue(QueueUrl=lanes._urls["cpu-normal"])
