@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -65,19 +65,14 @@ def submit(
     as_json: AsJson = False,
 ) -> None:
     """Hand a task in; its id is printed before anything else happens."""
-    if at is not None and after is not None:
-        raise typer.BadParameter("give --at or --in, not both")
     handle = client_of(context).submit(
         type_,
         read_input(pairs or (), whole, file),
         priority=priority.value,
         metadata=read_labels(labels or ()),
-        run_at=at,
-        delay=after,
+        **_start(at, after),
         expected_seconds=expected_seconds,
-        timeouts=_given(
-            queue_seconds=queue_timeout, run_seconds=run_timeout, deadline_seconds=deadline
-        ),
+        timeouts=_limits(queue_timeout, run_timeout, deadline),
         callback_url=callback_url,
         callback_events=callback_events.split(",") if callback_events else None,
         then=read_then(then),
@@ -88,8 +83,15 @@ def submit(
         follow(client_of(context), handle.id, timeout=timeout, as_json=as_json, whole=as_json)
 
 
-def _given(**limits: int | None) -> dict[str, int]:
-    return {name: seconds for name, seconds in limits.items() if seconds is not None}
+def _start(at: str | None, after: int | None) -> dict[str, Any]:
+    if at is not None and after is not None:
+        raise typer.BadParameter("give --at or --in, not both")
+    return {"run_at": at, "delay": after}
+
+
+def _limits(queue: int | None, run: int | None, deadline: int | None) -> dict[str, int]:
+    named = {"queue_seconds": queue, "run_seconds": run, "deadline_seconds": deadline}
+    return {name: seconds for name, seconds in named.items() if seconds is not None}
 
 
 def _announce(handle: TaskHandle, *, as_json: bool, waiting: bool) -> None:
