@@ -55,7 +55,7 @@ class Wire:
     """Counts the calls of some clients and makes one of them fail."""
 
     at: int = -1
-    """The number of the call that fails; -1 for none."""
+    """The number of the call that fails, among those that the fault can hit; -1 for none."""
     fault: Fault = Fault.LOST_BEFORE
     calls: list[str] = field(default_factory=list)
     fired: bool = False
@@ -64,6 +64,13 @@ class Wire:
     def arm(self, at: int, fault: Fault) -> None:
         """Count from 0 again; the call of this number fails."""
         self.at, self.fault, self.calls, self.fired = at, fault, [], False
+
+    @property
+    def hit(self) -> list[str]:
+        """The calls so far that the fault could hit: only a transaction meets others."""
+        if self.fault is Fault.CONFLICT:
+            return [name for name in self.calls if name == "TransactWriteItems"]
+        return self.calls
 
     def tap(self, ports: Ports) -> None:
         """Sit between the clients of these ports and the network."""
@@ -81,7 +88,8 @@ class Wire:
         self, send: Callable[[AWSPreparedRequest], Any]
     ) -> Callable[[AWSPreparedRequest], Any]:
         def sent(request: AWSPreparedRequest) -> Any:
-            if len(self.calls) - 1 != self.at:
+            could = self.fault is not Fault.CONFLICT or self.calls[-1] == "TransactWriteItems"
+            if not could or len(self.hit) - 1 != self.at:
                 return send(request)
             self._tries += 1
             return self._fail(send, request)
@@ -89,8 +97,7 @@ class Wire:
         return sent
 
     def _fail(self, send: Callable[[AWSPreparedRequest], Any], request: AWSPreparedRequest) -> Any:
-        first, transaction = self._tries == 1, self.calls[self.at] == "TransactWriteItems"
-        self.fired = self.fault is not Fault.CONFLICT or transaction
+        first, self.fired = self._tries == 1, True
         match self.fault:
             case Fault.LOST_BEFORE if first:
                 raise ConnectionClosedError(endpoint_url=request.url)
@@ -104,7 +111,7 @@ class Wire:
                 raise ReadTimeoutError(endpoint_url=request.url)
             case Fault.THROTTLED:
                 return _answer(request, "ThrottlingException", {})
-            case Fault.CONFLICT if first and transaction:
+            case Fault.CONFLICT if first:
                 reasons = [{"Code": "TransactionConflict"}, {"Code": "None"}]
                 return _answer(
                     request, "TransactionCanceledException", {"CancellationReasons": reasons}

@@ -254,26 +254,19 @@ def test_a_fault_at_any_call_never_loses_or_doubles_a_task(
     wire = Wire()
     wire.tap(ports)
     for at in itertools.count():
-        if fault is Fault.CONFLICT and at < len(wire.calls) and not _meets(wire.calls, at):
-            continue
         wire.arm(at, fault)
         life = Life(ports, observer, clock, one_shard, tmp_path, kind)
         try:
             task = life.live()
-            where = f"{fault} at call {at} ({wire.calls[at] if at < len(wire.calls) else '-'})"
+            where = f"{fault} at call {at} ({wire.hit[at] if at < len(wire.hit) else '-'})"
             _accounted(observer, life, task, where)
         finally:
             _drain(observer)
-        if at >= len(wire.calls):
+        if at >= len(wire.hit):
             break
         points += wire.fired
     print(f"crash points, {kind}, {fault}: {points} points, all green")  # noqa: T201
     assert points > (1 if fault is Fault.CONFLICT else 10)
-
-
-def _meets(calls: list[str], at: int) -> bool:
-    """Only a transaction meets others: skip the rest, once a life has shown what the calls are."""
-    return calls[at] == "TransactWriteItems"
 
 
 def _accounted(ports: Ports, life: Life, task: Task, where: str) -> None:
