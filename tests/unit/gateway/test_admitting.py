@@ -67,12 +67,14 @@ def test_one_users_haste_does_not_slow_a_colleague() -> None:
     for _ in range(2):
         _submit(world.ports, _who())
     _submit(world.ports, _who(user="bob"))
+    assert len(world.tasks.tasks) == 3
 
 
 def test_a_key_of_before_there_were_plans_has_no_rate() -> None:
     world = MemoryWorld()
     for _ in range(30):
         _submit(world.ports, _who(UNPLANNED), priority="high")
+    assert len(world.tasks.tasks) == 30
 
 
 def test_a_store_of_rates_that_is_away_lets_submits_in_and_the_books_still_hold() -> None:
@@ -107,7 +109,9 @@ def test_a_full_lane_takes_no_more_until_it_has_room_again() -> None:
 def test_a_task_for_later_is_taken_though_the_lane_is_full_now() -> None:
     world = MemoryWorld()
     _fill(world, 6)
+    before = len(world.tasks.tasks)
     _submit(world.ports, _who(), LaneDepths(), start=Start(delay=3600))
+    assert len(world.tasks.tasks) == before + 1
 
 
 def test_a_lane_is_counted_once_in_five_seconds_and_a_count_that_fails_is_no_refusal() -> None:
