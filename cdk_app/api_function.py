@@ -50,6 +50,6 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
         # A lane's count, for `explain` and `queues`.
         allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], data.lanes.arns),
         allow(["s3:GetObject"], [data.results.results_arn]),
-        # A tenant reads the secrets that are derived from it.
+        # A tenant reads the secrets that are derived from it, and cursors are sealed by another.
         allow(["secretsmanager:GetSecretValue"], [data.webhook_master.arn]),
     ]

@@ -191,7 +191,7 @@ class BadIdempotencyKey(InvalidRequest):
 class BadCursor(InvalidRequest):
     """The cursor is not one that this list gave to this caller."""
 
-    code, status, field = "bad_cursor", 400, "cursor"
+    code, field = "bad_cursor", "cursor"
 
 
 class Unauthenticated(Problem):

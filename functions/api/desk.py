@@ -10,6 +10,7 @@ from functions.api.remembered import EndedViews
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.gateway.admitting import LaneDepths
+from taskgate.gateway.cursors import Cursors
 from taskgate.ports import Ports
 from taskgate.settings import Retention
 
@@ -21,6 +22,7 @@ class Desk:
     room: Room
     secrets: Callable[[str], Sequence[str]]
     """The secrets that sign a tenant's callbacks, the newest first."""
+    cursors: Cursors
     catalog: Catalog = CATALOG
     ended: EndedViews = field(default_factory=EndedViews)
     depths: LaneDepths = field(default_factory=LaneDepths)

@@ -10,13 +10,15 @@ from functions.api.desk import Desk
 from functions.api.service import Api
 from functions.logs import json_logger
 from functions.rooms import open_room
-from taskgate.aws.master import tenant_secrets
+from taskgate.aws.master import cursor_key, tenant_secrets
+from taskgate.gateway.cursors import Cursors
 
 _ROOM = open_room(os.environ)
 _SECRETS = functools.partial(
     tenant_secrets, _ROOM.environment.webhook_master, _ROOM.environment.webhook_versions
 )
-_API = Api(Desk(room=_ROOM, secrets=_SECRETS), json_logger("api"))
+_CURSORS = Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master))
+_API = Api(Desk(room=_ROOM, secrets=_SECRETS, cursors=_CURSORS), json_logger("api"))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -30,11 +30,11 @@ def listed(desk: Desk, asked: Asked) -> Response[str]:
     query = asked.query("limit", "cursor", "state", "type", "since", "until", prefix=METADATA)
     limit = whole_number("limit", query.get("limit", str(DEFAULT_PAGE)), 1, listing.MAX_PAGE)
     wanted, principal = _filter(query), asked.principal
-    page = listing.listed(desk.ports, principal, limit, query.get("cursor"), wanted)
+    page = listing.listed(desk.ports, desk.cursors, principal, limit, query.get("cursor"), wanted)
     rows = _within_bytes([views.summary(task) for task in page.rows])
     following = page.next
     if len(rows) < len(page.rows):
-        following = listing.seal_cursor(principal.owner, rows[-1]["id"], wanted)
+        following = desk.cursors.seal(listing.list_of(principal.owner, wanted), rows[-1]["id"])
     return answer({"tasks": rows, "next_cursor": following})
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from taskgate.errors import BadCursor
+from taskgate.gateway.cursors import Cursors
 from taskgate.gateway.stamps import first_task_id
 from taskgate.lifecycle.states import State
 from taskgate.ports import Page, Ports
@@ -17,7 +15,6 @@ from taskgate.principal import Principal
 from taskgate.task import Owner, Task
 
 MAX_PAGE: Final = 100
-MAX_CURSOR: Final = 200
 MAX_LOOKS: Final = 5
 """Store pages that one answer may cost; where nothing fits it is empty and says where to go on."""
 
@@ -74,7 +71,12 @@ ALL: Final = Filter()
 
 
 def listed(
-    ports: Ports, principal: Principal, limit: int, cursor: str | None, wanted: Filter = ALL
+    ports: Ports,
+    cursors: Cursors,
+    principal: Principal,
+    limit: int,
+    cursor: str | None,
+    wanted: Filter = ALL,
 ) -> Page[Task]:
     """A page: 2 calls; by a filter up to 2 for each of `MAX_LOOKS`.
 
@@ -82,38 +84,19 @@ def listed(
     """
     principal.require("tasks:read")
     owner, limit = principal.owner, min(limit, MAX_PAGE)
-    start = open_cursor(owner, cursor, wanted) if cursor else wanted.start
+    start = cursors.open(list_of(owner, wanted), cursor) if cursor else wanted.start
     found: list[Task] = []
     for _ in range(MAX_LOOKS):
         page = ports.tasks.list_by_owner(owner, MAX_PAGE if wanted.leaves_out else limit, start)
         start = _take(page, wanted, limit, found)
         if start is None or len(found) == limit:
             break
-    return Page(found, seal_cursor(owner, start, wanted) if start else None)
+    return Page(found, cursors.seal(list_of(owner, wanted), start) if start else None)
 
 
-def seal_cursor(owner: Owner, start: str, wanted: Filter = ALL) -> str:
-    """A cursor that only this owner's list by this filter accepts.
-
-    It opens no door: the owner is the key.
-    """
-    text = json.dumps([start, _mark(owner, start, wanted)], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def open_cursor(owner: Owner, cursor: str, wanted: Filter = ALL) -> str:
-    """Where the page starts; `BadCursor` for anything that `seal_cursor` did not make."""
-    if len(cursor) > MAX_CURSOR:
-        raise BadCursor  # before parsing: what is inside might nest as deep as it is long
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        start, mark = json.loads(raw)
-        good = isinstance(start, str) and mark == _mark(owner, start, wanted)
-    except (ValueError, TypeError):
-        raise BadCursor from None
-    if not good or seal_cursor(owner, start, wanted) != cursor:
-        raise BadCursor
-    return str(start)
+def list_of(owner: Owner, wanted: Filter = ALL) -> str:
+    """What a cursor of this list is bound to: the route, the tenant, the user, the filter."""
+    return json.dumps(["tasks", owner.tenant, owner.user, str(wanted)])
 
 
 def _take(page: Page[Task], wanted: Filter, limit: int, found: list[Task]) -> str | None:
@@ -127,7 +110,3 @@ def _take(page: Page[Task], wanted: Filter, limit: int, found: list[Task]) -> st
             last = task.id == page.rows[-1].id
             return page.next if last else task.id
     return page.next
-
-
-def _mark(owner: Owner, start: str, wanted: Filter) -> str:
-    return hashlib.sha256(f"tasks|{owner}|{wanted}|{start}".encode()).hexdigest()[:16]

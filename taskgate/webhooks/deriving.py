@@ -21,9 +21,14 @@ MASTER_BYTES: Final = 32
 
 def secrets_for(master: bytes, tenant: str, versions: Iterable[int]) -> tuple[str, ...]:
     """The tenant's secrets, one for each version, in the order given (the newest first, by habit)."""
-    if len(master) < MASTER_BYTES:
-        raise BadSecret(f"The master key has {len(master)} bytes; it needs at least 32.")
+    _require_long(master)
     return tuple(_secret(master, tenant, version) for version in versions)
+
+
+def key_for(master: bytes, purpose: str) -> bytes:
+    """A key of the gateway's own, which is no tenant's: no tenant's name is empty."""
+    _require_long(master)
+    return _hkdf_sha256(master, f"|{purpose}".encode())
 
 
 def key_of(secret: str) -> bytes:
@@ -35,6 +40,11 @@ def key_of(secret: str) -> bytes:
     if not (secret.startswith(PREFIX) and 24 <= len(key) <= 64):
         raise BadSecret
     return key
+
+
+def _require_long(master: bytes) -> None:
+    if len(master) < MASTER_BYTES:
+        raise BadSecret(f"The master key has {len(master)} bytes; it needs at least 32.")
 
 
 def _secret(master: bytes, tenant: str, version: int) -> str:

@@ -14,6 +14,7 @@ from functions.logs import json_logger
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.gateway import sweeping
+from taskgate.gateway.cursors import Cursors
 from taskgate.gateway.delivering import Attempt, Reason
 from taskgate.gateway.settling import Outbox
 from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
@@ -26,6 +27,7 @@ from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
 from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.webhooks import secrets_for
+from taskgate.webhooks.deriving import key_for
 from tests.unit.functions.documented import assert_documented
 from tests.unit.functions.http_events import Answer, http_event
 
@@ -85,7 +87,15 @@ class ApiWorld:
         self.meanwhile: dict[int, Callable[[], object]] = {}
         """What happens after so many seconds of a long poll."""
         self.slept = 0
-        desk = Desk(room=room, secrets=self._secrets, catalog=catalog, sleep=self._sleep)
+        self.key_reads = 0
+        """How often the key that seals cursors was asked for."""
+        desk = Desk(
+            room=room,
+            secrets=self._secrets,
+            cursors=Cursors(self._cursor_key),
+            catalog=catalog,
+            sleep=self._sleep,
+        )
         self.api = Api(desk, json_logger("api"))
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 
@@ -163,6 +173,10 @@ class ApiWorld:
 
     def _secrets(self, tenant: str) -> tuple[str, ...]:
         return secrets_for(MASTER, tenant, [2, 1])
+
+    def _cursor_key(self) -> bytes:
+        self.key_reads += 1
+        return key_for(MASTER, "cursors")
 
     def _sleep(self, seconds: float) -> None:
         self.world.clock.advance(seconds)
