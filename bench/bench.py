@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from functions.api.strict_json import parse
+from functions.http.strict_json import parse
 from taskgate.aws import clients
 from taskgate.aws.codec import decode, encode
 from taskgate.aws.ports import build

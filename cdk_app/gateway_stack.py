@@ -5,6 +5,7 @@ from __future__ import annotations
 import aws_cdk as cdk
 from constructs import Construct
 
+from cdk_app.admin_function import AdminFunction
 from cdk_app.api_function import ApiFunction
 from cdk_app.authorizer import Authorizer
 from cdk_app.data_stack import DataStack
@@ -39,6 +40,9 @@ class GatewayStack(cdk.Stack):
             synthesizer=synthesizer,
         )
         self.api_function = ApiFunction(self, "ApiFunction", stage=stage, code=code, data=data)
+        self.admin_function = AdminFunction(
+            self, "AdminFunction", stage=stage, code=code, data=data
+        )
         self.authorizer = Authorizer(self, "Authorizer", stage=stage, code=code, data=data)
         self.stale_sweep = StaleSweep(self, "StaleSweep", stage=stage, code=code, data=data)
         self.dead_letters = DeadLetters(self, "DeadLetters", stage=stage, code=code, data=data)
@@ -53,7 +57,10 @@ class GatewayStack(cdk.Stack):
             self,
             "HttpApi",
             stage=stage,
-            function=self.api_function.function,
+            functions={
+                "api": self.api_function.function,
+                "admin": self.admin_function.function,
+            },
             authorizer=self.authorizer.authorizer,
         )
         cdk.CfnOutput(self, "ApiUrl", value=self.http_api.url)

@@ -1,8 +1,9 @@
-"""The HTTP API: exactly the routes that the API serves, its throttle and its access log."""
+"""The HTTP API: exactly the routes that the rooms serve, its throttle and its access log."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import aws_cdk as cdk
 import jsii
@@ -58,7 +59,7 @@ class HttpApi(Construct):
         name: str,
         *,
         stage: Stage,
-        function: lambda_.IFunction,
+        functions: Mapping[str, lambda_.IFunction],
         authorizer: apigateway.IHttpRouteAuthorizer,
     ) -> None:
         super().__init__(scope, name)
@@ -69,15 +70,12 @@ class HttpApi(Construct):
             description="Taskgate: long tasks over HTTP",
             create_default_stage=False,
         )
-        # One permission for the API: one for each route would fill the function's policy.
-        integration = integrations.HttpLambdaIntegration(
-            "Function", function, scope_permission_to_route=False
-        )
+        rooms = {room: _integration(room, function) for room, function in functions.items()}
         for route in ROUTES:
             self.api.add_routes(
                 path=route.path,
                 methods=[apigateway.HttpMethod[route.method]],
-                integration=integration,
+                integration=rooms[route.room],
                 authorizer=_authorizer(route, authorizer),
             )
         self.url = self._default_stage(stage).url
@@ -101,6 +99,12 @@ class HttpApi(Construct):
             ),
             access_log_settings=_AccessLog(log_group),
         )
+
+
+def _integration(room: str, function: lambda_.IFunction) -> integrations.HttpLambdaIntegration:
+    # One permission for the API: one for each route would fill the function's policy.
+    name = "Function" if room == "api" else f"{room.title()}Function"
+    return integrations.HttpLambdaIntegration(name, function, scope_permission_to_route=False)
 
 
 def _authorizer(

@@ -10,7 +10,7 @@
     ├── IdTaken                   a new record's id is on record already
     ├── UnknownKey, KeyEnded      an operator asked to change an API key that cannot be changed
     ├── Unavailable               a store could not answer just now; nothing is known to have changed
-    └── Problem                   the caller's request cannot be served (api/problems.py maps it)
+    └── Problem                   the caller's request cannot be served (functions/http/problems.py maps it)
         ├── InvalidRequest
         │   ├── MalformedJson
         │   │   ├── EmptyBody, NotAnObject

@@ -1,4 +1,4 @@
-"""The HTTP routes, once: the stack makes exactly these, and the API serves exactly these.
+"""The HTTP routes, once: the stack makes exactly these, and the rooms serve exactly these.
 
 Routes are explicit, without a catch-all, so that an unknown path costs no function call.
 """
@@ -17,6 +17,8 @@ class Route:
     path: str
     public: bool = False
     """A public route is served without an API key."""
+    room: str = "api"
+    """The function that serves it."""
 
 
 ROUTES: Final = (
@@ -40,6 +42,7 @@ ROUTES: Final = (
     Route("GET", "/v1/task-types"),
     Route("GET", "/v1/stats"),
     Route("GET", "/v1/queues"),
+    Route("GET", "/v1/admin/tasks/{task_id}", room="admin"),
     Route("GET", "/openapi.json", public=True),
     Route("GET", "/docs", public=True),
     Route("GET", "/healthz", public=True),

@@ -12,9 +12,9 @@ from pydantic import (
     field_validator,
 )
 
-from functions.api.body import Body
 from functions.api.follow_ups import CallbackEvents, CallbackUrl, FollowUp, callback_of, steps_of
-from functions.api.times import moment
+from functions.http.body import Body
+from functions.http.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.chains import MAX_DEPTH, MAX_STEPS, MAX_TASKS
 from taskgate.gateway.scheduling import MAX_AHEAD_SECONDS, Start

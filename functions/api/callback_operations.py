@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from functions.api.operation import READS, TASK_ID, Answered, Operation
+from functions.http.operation import READS, TASK_ID, Answered, Operation
 from taskgate import errors
 
 CALLBACKS: Final[Mapping[tuple[str, str], Operation]] = {

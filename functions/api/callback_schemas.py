@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.api.shapes import (
+from functions.http.shapes import (
     ID,
     TEXT,
     TIME,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api import views
-from functions.api.answers import answer
-from functions.api.asked import Asked
 from functions.api.desk import Desk
+from functions.http import views
+from functions.http.answers import answer
+from functions.http.asked import Asked
 from taskgate.gateway import telling
 
 

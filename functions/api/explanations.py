@@ -6,11 +6,11 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api import views
-from functions.api.answers import answer
-from functions.api.asked import Asked
 from functions.api.desk import Desk
-from functions.api.times import when
+from functions.http import views
+from functions.http.answers import answer
+from functions.http.asked import Asked
+from functions.http.times import when
 from taskgate.gateway import explaining
 from taskgate.gateway.explaining import Explanation, Holder
 

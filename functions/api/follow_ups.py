@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Protocol
 
 from pydantic import AfterValidator, Field
 
-from functions.api.body import Body
+from functions.http.body import Body
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.chains import MAX_STEPS, Step
 from taskgate.outgoing.guard import MOST_CHARACTERS, well_formed

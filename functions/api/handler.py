@@ -7,7 +7,8 @@ import os
 from typing import Any
 
 from functions.api.desk import Desk
-from functions.api.service import Api
+from functions.api.service import VERBS
+from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import open_room
 from taskgate.aws.master import cursor_key, tenant_secrets
@@ -18,7 +19,8 @@ _SECRETS = functools.partial(
     tenant_secrets, _ROOM.environment.webhook_master, _ROOM.environment.webhook_versions
 )
 _CURSORS = Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master))
-_API = Api(Desk(room=_ROOM, secrets=_SECRETS, cursors=_CURSORS), json_logger("api"))
+_DESK = Desk(room=_ROOM, secrets=_SECRETS, cursors=_CURSORS)
+_API = Service(_DESK, VERBS, json_logger("api"))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

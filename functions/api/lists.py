@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api import views
-from functions.api.answers import answer, text_of
-from functions.api.asked import Asked, whole_number
 from functions.api.desk import Desk
-from functions.api.times import moment
+from functions.http import views
+from functions.http.answers import answer, text_of
+from functions.http.asked import Asked, whole_number
+from functions.http.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway import listing
 from taskgate.gateway.listing import Filter

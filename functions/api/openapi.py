@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from functions import VERSION
-from functions.api import schemas, shapes
-from functions.api.answers import JSON
-from functions.api.operation import ALWAYS, Answered, Operation, Parameter
-from functions.api.operations import OPERATIONS
-from functions.api.problems import AWS_ANSWERS, PROBLEM_JSON, example_of, kinds, title_of
+from functions.admin import operations as admin
+from functions.admin import schemas as admin_schemas
+from functions.api import operations as api
+from functions.api import schemas
+from functions.http import shapes
+from functions.http.answers import JSON
+from functions.http.operation import ALWAYS, Answered, Operation, Parameter
+from functions.http.problems import AWS_ANSWERS, PROBLEM_JSON, example_of, kinds, title_of
 from taskgate.errors import Problem
 from taskgate.routes import ROUTES, Route
 
@@ -30,6 +33,9 @@ the whole stage is over its throttle, and 500 when the store of the API keys is 
 
 EXAMPLES: Final = Path(__file__).with_name("examples.json")
 """Real answers by operation and status; python -m tests.contract.examples records them anew."""
+
+OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {**api.OPERATIONS, **admin.OPERATIONS}
+"""Of every room: whoever asks knows one API."""
 
 HEADERS: Final[dict[str, Any]] = {
     "Location": "Where to go on.",
@@ -61,7 +67,7 @@ def document() -> dict[str, Any]:
         "servers": [{"url": "./", "description": "Where this document is served."}],
         "paths": dict(paths),
         "components": {
-            "schemas": schemas.components(),
+            "schemas": {**schemas.components(), **admin_schemas.components()},
             "examples": {kind.code: {"value": example_of(kind)} for kind in kinds()},
             "securitySchemes": {"key": _KEY},
         },

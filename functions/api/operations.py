@@ -7,7 +7,8 @@ from typing import Final
 
 from functions.api.callback_operations import CALLBACKS
 from functions.api.lists import DEFAULT_PAGE
-from functions.api.operation import (
+from functions.api.steering_operations import STEERING
+from functions.http.operation import (
     JSON_BODY,
     READS,
     TASK_ID,
@@ -15,8 +16,7 @@ from functions.api.operation import (
     Operation,
     Parameter,
 )
-from functions.api.shapes import TEXT, TIME
-from functions.api.steering_operations import STEERING
+from functions.http.shapes import TEXT, TIME
 from taskgate import errors
 from taskgate.gateway.listing import MAX_PAGE
 from taskgate.gateway.reading import MAX_WAIT

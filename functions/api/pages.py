@@ -10,9 +10,9 @@ from aws_lambda_powertools.event_handler import Response
 
 from functions import VERSION
 from functions.api import openapi
-from functions.api.answers import JSON, answer, text_of
-from functions.api.asked import Asked
 from functions.api.desk import Desk
+from functions.http.answers import JSON, answer, text_of
+from functions.http.asked import Asked
 from taskgate.catalog.tasktype import TaskInput, TaskType
 from taskgate.gateway import reading
 from taskgate.ports import Ledger

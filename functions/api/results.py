@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api import views
-from functions.api.answers import answer, redirect
-from functions.api.asked import Asked, yes_or_no
 from functions.api.desk import Desk
-from functions.api.times import when
+from functions.http import views
+from functions.http.answers import answer, redirect
+from functions.http.asked import Asked, yes_or_no
+from functions.http.times import when
 from taskgate.errors import FieldProblem, ResultFileNotFound
 from taskgate.gateway import reading
 from taskgate.task import ResultFile, Task

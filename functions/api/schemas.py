@@ -6,8 +6,8 @@ from typing import Final
 
 from functions.api.bodies import CancelBody, ExtendBody, ReasonBody, RescheduleBody, SubmitBody
 from functions.api.callback_schemas import CALLBACK, RELATIONS
-from functions.api.problems import kinds
-from functions.api.shapes import (
+from functions.http.problems import kinds
+from functions.http.shapes import (
     ID,
     REFERENCE,
     SECONDS,

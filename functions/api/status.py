@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api import views
-from functions.api.answers import matches, tag_of, tagged, text_of
-from functions.api.asked import Asked, whole_number
 from functions.api.desk import Desk
 from functions.api.remembered import keep_seconds
+from functions.http import views
+from functions.http.answers import matches, tag_of, tagged, text_of
+from functions.http.asked import Asked, whole_number
 from taskgate.gateway import reading
 from taskgate.gateway.reading import View
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from functions.api.operation import JSON_BODY, TASK_ID, Answered, Operation, Problems
+from functions.http.operation import JSON_BODY, TASK_ID, Answered, Operation, Problems
 from taskgate import errors
 
 REPEATS: Final = (

@@ -7,11 +7,11 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api import views
-from functions.api.answers import answer
-from functions.api.asked import Asked
 from functions.api.bodies import ExtendBody, ReasonBody, RescheduleBody
 from functions.api.desk import Desk
+from functions.http import views
+from functions.http.answers import answer
+from functions.http.asked import Asked
 from taskgate.errors import IllegalTransition, VerbNotAllowed
 from taskgate.gateway import operating, scheduling
 from taskgate.gateway.reading import visible

@@ -2,7 +2,7 @@
 
 HTTP API turns a plain "no" into a bare 403 that says nothing. So a key that is refused goes on to
 the API *as refused*: the context holds no principal, and the API answers 401 with a problem that
-says what is wrong. Nothing else is served without a principal (`functions.api.asked`).
+says what is wrong. Nothing else is served without a principal (`functions.http.asked`).
 """
 
 from __future__ import annotations

@@ -10,12 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from functions.api.openapi import EXAMPLES
-from functions.api.operations import OPERATIONS
+from functions.api.openapi import EXAMPLES, OPERATIONS
 from taskgate.principal import Principal
 from taskgate.routes import ROUTES
-from tests.contract.gateway import route_of
-from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld
+from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld, route_of
 from tests.unit.functions.http_events import Answer
 
 Recorded = dict[str, dict[str, Any]]
@@ -75,6 +73,7 @@ def _succeeds(api: Recorder) -> None:
     api.worker.beat(held, 0.4, "drawing")
     for part in ("", "/status", "/explain"):
         api.get(f"/v1/tasks/{task_id}{part}")
+    api.get(f"/v1/admin/tasks/{task_id}", OPERATOR)
     api.world.clock.advance(9)
     with tempfile.TemporaryDirectory() as folder:
         api.succeed(held, Path(folder), "image.png", output='{"seed":7}')

@@ -7,7 +7,6 @@ routes; here the API is asked for those, too, and must say itself what is wrong 
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from taskgate.routes import ROUTES, Route
+from tests.unit.functions.api_world import route_of
 from tests.unit.functions.http_events import http_event
 
 Event = dict[str, Any]
@@ -53,15 +53,6 @@ class Gateway:
         if route := route_of(method, path):
             self.answered.add((route, answer["statusCode"]))
         return answer
-
-
-def route_of(method: str, path: str) -> Route | None:
-    """The route that serves this path, if any does."""
-    for route in ROUTES:
-        pattern = re.sub(r"{\w+}", "[^/]+", route.path)
-        if route.method == method and re.fullmatch(pattern, path):
-            return route
-    return None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from functions.api.operations import OPERATIONS
+from functions.api.openapi import OPERATIONS
 from functions.authorizer.verdict import verdict
 from taskgate.apikeys import issue
 from taskgate.principal import Principal

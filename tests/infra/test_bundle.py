@@ -87,7 +87,9 @@ def test_wheels_are_for_the_python_and_the_libc_of_the_runtime(aws):
         }
 
 
-@pytest.mark.parametrize("room", ["api", "authorizer", "dead_letter", "reconcile", "stale_sweep"])
+@pytest.mark.parametrize(
+    "room", ["admin", "api", "authorizer", "dead_letter", "reconcile", "stale_sweep"]
+)
 def test_a_function_starts_from_its_bundle_alone(host, room):
     """The emulator's Python would also find what lies in our environment; Lambda's would not."""
     script = f"import sys; sys.path.insert(0, {str(host)!r}); import functions.{room}.handler as h"

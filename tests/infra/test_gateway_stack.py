@@ -84,6 +84,7 @@ def test_nothing_is_deployed_but_what_is_ours_to_see(gateway, data):
     assert {f["Handler"] for f in gateway.properties(FUNCTION)} == {
         f"functions.{room}.handler.handler"
         for room in (
+            "admin",
             "api",
             "authorizer",
             "dead_letter",
@@ -143,6 +144,7 @@ def test_a_sweep_ends_before_the_next_one_and_is_not_tried_again(gateway):
 
 def test_the_api_answers_before_the_gateway_gives_up_on_it(gateway):
     assert function(gateway, "api")["Timeout"] < 30
+    assert function(gateway, "admin")["Timeout"] < 30
     assert function(gateway, "authorizer")["Timeout"] <= 10
 
 
@@ -209,6 +211,7 @@ def test_two_stages_in_one_account_share_no_name(synthesise, resolve):
 
 
 RIGHTS = {
+    "AdminFunction": {"tasks": ["BatchGetItem"], "ephemeral": ["BatchGetItem"]},
     "ApiFunction": {
         "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_user": ["Query"],

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from functions.admin import service as admin
+from functions.admin.desk import Desk as AdminDesk
+from functions.api import service as api
 from functions.api.desk import Desk
-from functions.api.service import Api
+from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
@@ -22,6 +26,7 @@ from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
+from taskgate.routes import ROUTES, Route
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
@@ -60,6 +65,27 @@ def room_of(ports: Ports, stage: str = "local") -> Room:
     return Room(environment=replace(ENVIRONMENT, stage=stage), ports=ports)
 
 
+class Rooms:
+    """The rooms behind the HTTP API: each event goes to the one whose route it is."""
+
+    def __init__(self, **rooms: Service[Any]) -> None:
+        self.rooms = rooms
+
+    def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        http = event["requestContext"]["http"]
+        route = route_of(http["method"], http["path"])
+        return self.rooms[route.room if route else "api"].answer(event, context)
+
+
+def route_of(method: str, path: str) -> Route | None:
+    """The route that serves this path, if any does."""
+    for route in ROUTES:
+        pattern = re.sub(r"{\w+}", "[^/]+", route.path)
+        if route.method == method and re.fullmatch(pattern, path):
+            return route
+    return None
+
+
 class ApiWorld:
     """The API over in-memory ports, with a caller and a worker."""
 
@@ -96,7 +122,10 @@ class ApiWorld:
             catalog=catalog,
             sleep=self._sleep,
         )
-        self.api = Api(desk, json_logger("api"))
+        self.api = Rooms(
+            api=Service(desk, api.VERBS, json_logger("api")),
+            admin=Service(AdminDesk(room=room), admin.VERBS, json_logger("admin")),
+        )
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from functions.api.strict_json import MAX_BODY_BYTES
+from functions.http.strict_json import MAX_BODY_BYTES
 from tests.unit.functions.api_world import ADA, GHOST, PROMPT, ApiWorld
 from tests.unit.functions.ports_between import counting
 

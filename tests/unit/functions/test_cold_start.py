@@ -12,7 +12,7 @@ import pytest
 from tests.unit.functions.api_world import ENVIRONMENT
 from tests.unit.functions.http_events import Answer, http_event
 
-HANDLERS = ("api", "authorizer", "dead_letter", "reconcile", "stale_sweep")
+HANDLERS = ("admin", "api", "authorizer", "dead_letter", "reconcile", "stale_sweep")
 
 
 def _python(code: str, **changed: str) -> str:
@@ -54,6 +54,7 @@ except BadSetting as error:
 
 
 LEFT_OUT = {
+    "admin": {"aws_xray_sdk", "httpx", "boto3.dynamodb", "taskgate.testing", "functions.api"},
     "api": {"aws_xray_sdk", "httpx", "boto3.dynamodb", "taskgate.testing"},
     "authorizer": {
         "pydantic",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import functions
-from functions.api.problems import MethodNotAllowed, kinds, problem_of, title_of
+from functions.http.problems import MethodNotAllowed, kinds, problem_of, title_of
 from taskgate import errors
 from tests.unit.functions.api_world import GHOST, ApiWorld
 from tests.unit.functions.http_events import REQUEST_ID
@@ -103,8 +103,8 @@ def test_an_unknown_path_is_404_and_an_unknown_method_405(api: ApiWorld) -> None
 
 def test_a_status_is_set_where_a_problem_is_declared_and_nowhere_else() -> None:
     """No route builds an error answer by hand: a 4xx or 5xx stands in no module but the one."""
-    root = Path(functions.__file__).parent / "api"
-    for path in root.glob("*.py"):
+    root = Path(functions.__file__).parent
+    for path in (path for room in ("admin", "api", "http") for path in (root / room).glob("*.py")):
         if path.name == "problems.py":
             continue
         numbers = [

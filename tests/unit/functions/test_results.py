@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from functions.api.views import when
+from functions.http.views import when
 from tests.unit.functions.api_world import ApiWorld
 
 

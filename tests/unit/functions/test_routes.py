@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from functions import VERSION
-from functions.api.operations import OPERATIONS
-from functions.api.service import VERBS
+from functions.admin import service as admin
+from functions.api import service as api_room
+from functions.api.openapi import OPERATIONS
 from taskgate.routes import ROUTES
 from tests.unit.functions.api_world import ApiWorld
 from tests.unit.functions.ports_between import counting
@@ -19,14 +20,17 @@ SERVED = {(route.method, route.path) for route in ROUTES}
 
 
 def test_every_route_has_a_verb_and_every_verb_a_route() -> None:
-    assert set(VERBS) == SERVED
+    assert admin.VERBS.keys() | api_room.VERBS.keys() == SERVED
+    assert not admin.VERBS.keys() & api_room.VERBS.keys()
     assert set(OPERATIONS) == SERVED
 
 
-def test_the_resolver_holds_exactly_the_routes(api: ApiWorld) -> None:
-    resolver = api.api._resolver
-    held = {(r.method, r.path) for r in resolver._static_routes + resolver._dynamic_routes}
-    assert held == {(m, re.sub(r"{(\w+)}", r"<\1>", path)) for m, path in SERVED}
+def test_each_rooms_resolver_holds_exactly_its_routes(api: ApiWorld) -> None:
+    for name, room in api.api.rooms.items():
+        resolver = room._resolver
+        held = {(r.method, r.path) for r in resolver._static_routes + resolver._dynamic_routes}
+        own = {(r.method, r.path) for r in ROUTES if r.room == name}
+        assert held == {(m, re.sub(r"{(\w+)}", r"<\1>", path)) for m, path in own}
 
 
 def test_the_document_is_served_to_anybody_and_names_every_route(api: ApiWorld) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from functions.api.strict_json import MAX_DEPTH, parse
+from functions.http.strict_json import MAX_DEPTH, parse
 from taskgate.errors import InexactNumber, NestedTooDeep, Problem
 from tests.unit.functions.api_world import ApiWorld
 

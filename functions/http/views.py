@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from functions.api.times import when
+from functions.http.times import when
 from taskgate.gateway import telling
 from taskgate.gateway.reading import View
 from taskgate.gateway.relating import Child, Relations

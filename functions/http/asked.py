@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from functions.api import strict_json
+from functions.http import strict_json
 from taskgate.errors import (
     BadIdempotencyKey,
     ExpiredKey,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api.answers import text_of
+from functions.http.answers import text_of
 from taskgate.errors import (
     FieldProblem,
     IllegalTransition,

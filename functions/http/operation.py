@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from functions.api import problems
-from functions.api.shapes import ID, Schema
+from functions.http import problems
+from functions.http.shapes import ID, Schema
 from taskgate import errors
 from taskgate.errors import Problem
 

@@ -1,0 +1,37 @@
+"""The function behind the operators' routes: what it may do, the API's own function may not."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk_app.data_stack import DataStack
+from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from taskgate.settings import Stage
+
+
+class AdminFunction(Construct):
+    """The admin room's function. Exposes `function`."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
+    ) -> None:
+        super().__init__(scope, name)
+        self.function = TaskgateFunction(
+            self,
+            "Function",
+            stage=stage,
+            code=code,
+            room="admin",
+            environment=data.environment_contract.as_variables(),
+            statements=_statements(data),
+            memory=1024,
+            timeout=29,  # below the HTTP API's own 30 s, so that the function gives the answer
+        ).function
+
+
+def _statements(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
+        allow(["dynamodb:BatchGetItem"], [data.tasks.table.table_arn]),
+        allow(["dynamodb:BatchGetItem"], [data.ephemeral.table.table_arn]),
+    ]

@@ -1,0 +1,1 @@
+"""What operators and tenants' administrators ask and do, under a role of its own."""

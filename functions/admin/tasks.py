@@ -1,0 +1,34 @@
+"""Tasks as those see them who look after them: whose they are, and what the gateway still owes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.event_handler import Response
+
+from functions.admin.desk import Desk
+from functions.http import views
+from functions.http.answers import answer
+from functions.http.asked import Asked
+from functions.http.times import when
+from taskgate.gateway import overseeing
+from taskgate.gateway.relating import relations
+from taskgate.task import Task
+
+
+def get(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /v1/admin/tasks/{task_id}`: the whole task, whoever owns it and however old it is."""
+    asked.query()
+    view = overseeing.found(desk.ports, asked.principal, asked.task_id)
+    whole = views.whole(view, relations(desk.ports, view.task))
+    return answer({**_kept(view.task), "task": whole})
+
+
+def _kept(task: Task) -> dict[str, Any]:
+    """What its owner is not shown."""
+    return {
+        "tenant": task.owner.tenant,
+        "user": task.owner.user,
+        "due_at": when(task.due_at),
+        "owes": [duty.value for duty in task.owes],
+    }

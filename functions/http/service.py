@@ -1,0 +1,89 @@
+"""Answers HTTP API events: each route of a room by the verb that serves it, behind one resolver."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, TypeVar
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+
+from functions.http.asked import Asked, authenticated, authorizer_context
+from functions.http.problems import MethodNotAllowed, NoSuchRoute, problem_of, told
+from taskgate.errors import Problem
+from taskgate.routes import ROUTES, Route
+
+D = TypeVar("D")
+"""A room's desk: what its verbs work with."""
+Verbs = Mapping[tuple[str, str], Callable[[D, Asked], Response[str]]]
+"""What serves a route, by its method and path."""
+
+# Powertools keeps the event in a class attribute of all resolvers: were two events ever served at
+# once in one process, one caller could be answered with the other's task.
+_ONE_AT_A_TIME: Final = threading.RLock()
+
+
+class Service(Generic[D]):
+    """Answers HTTP API events, and logs one line for each."""
+
+    def __init__(self, desk: D, verbs: Verbs[D], logger: Logger) -> None:
+        self._desk, self._logger = desk, logger
+        self._code: str | None = None
+        """The problem that the event in hand was answered with."""
+        self._resolver = APIGatewayHttpResolver()
+        for route in ROUTES:
+            if (route.method, route.path) in verbs:
+                self._serve(route, verbs[route.method, route.path])
+        self._resolver.exception_handler(Exception)(self._refuse)
+
+    def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """The answer to one event; never an exception."""
+        started = time.perf_counter()
+        with _ONE_AT_A_TIME:
+            self._code = None
+            answer = self._resolver.resolve(event, context)
+            self._log(event, answer["statusCode"], time.perf_counter() - started)
+        return answer
+
+    def _serve(self, route: Route, verb: Callable[[D, Asked], Response[str]]) -> None:
+        def served(**arguments: str) -> Response[str]:
+            event = self._resolver.current_event.raw_event
+            if not route.public:
+                authenticated(event)  # nobody gets further without a principal
+            return verb(self._desk, Asked(event, arguments))
+
+        rule = re.sub(r"{(\w+)}", r"<\1>", route.path)
+        self._resolver.route(rule, method=route.method)(served)
+
+    def _refuse(self, error: Exception) -> Response[str]:
+        context = self._resolver.current_event.raw_event["requestContext"]
+        if isinstance(error, NotFoundError):
+            error = _unknown(context["http"]["method"], context["http"]["path"])
+        problem = problem_of(error)
+        self._code = problem.code
+        if problem.status >= 500:
+            self._logger.error("request_broke", exc_info=error, request_id=context["requestId"])
+        return told(problem, context["requestId"])
+
+    def _log(self, event: Mapping[str, Any], status: int, seconds: float) -> None:
+        self._logger.info(
+            "request",
+            route=event.get("routeKey"),
+            status=status,
+            code=self._code,
+            ms=round(seconds * 1000, 1),
+            tenant=authorizer_context(event).get("tenant"),
+            request_id=event["requestContext"]["requestId"],
+        )
+
+
+def _unknown(method: str, path: str) -> Problem:
+    """Why no route fits: the path is unknown, or only its method is."""
+    fits = [r.method for r in ROUTES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", r.path), path)]
+    if not fits or method in fits:
+        return NoSuchRoute()
+    return MethodNotAllowed(tuple(fits))
