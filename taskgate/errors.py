@@ -18,7 +18,7 @@
         │   ├── BodyTooLarge
         │   ├── UnknownTaskType
         │   ├── InvalidInput
-        │   ├── BadIdempotencyKey
+        │   ├── BadIdempotencyKey, BadOnBehalfOf
         │   └── BadCursor
         ├── Unauthenticated
         │   └── ExpiredKey
@@ -186,6 +186,12 @@ class BadIdempotencyKey(InvalidRequest):
     """The Idempotency-Key is not 1 to 255 visible ASCII characters."""
 
     code, field = "bad_idempotency_key", "Idempotency-Key"
+
+
+class BadOnBehalfOf(InvalidRequest):
+    """Taskgate-On-Behalf-Of is no user's name: 1 to 64 letters, digits, dots, dashes, _ or @."""
+
+    code, field = "bad_on_behalf_of", "Taskgate-On-Behalf-Of"
 
 
 class BadCursor(InvalidRequest):

@@ -1,17 +1,21 @@
-"""Who is asking: the tenant, the user and what the key allows."""
+"""Who is asking: the tenant, the user and what the key allows, of one's own and of others' tasks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from taskgate.errors import BadSetting, MissingScope, Unauthenticated
+from taskgate.errors import BadOnBehalfOf, BadSetting, MissingScope, Unauthenticated
 from taskgate.plans import UNPLANNED, Plan
 from taskgate.task import Owner
 
-SCOPES: Final = frozenset({"tasks:read", "tasks:write", "admin"})
+USER_SCOPES: Final = frozenset({"tasks:read", "tasks:write"})
+"""What is allowed of one's own tasks; nothing else is left to one who acts for another."""
+SCOPES: Final = USER_SCOPES | {"delegate", "admin", "operator"}
+"""``delegate`` acts for users of the key's tenant, ``admin`` looks after all tasks and keys of the key's
+tenant, ``operator`` after those of every tenant."""
 NAME: Final = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
 """A tenant or user name: it stands in keys and object names, so no ``#`` and no ``/``."""
 
@@ -26,20 +30,41 @@ class Principal:
     """The key's own limit, or its plan's."""
     key_id: str
     plan: Plan = UNPLANNED
+    via: str = ""
+    """Who acts for the user, as `<user>/<key id>`, when it is not the user."""
 
     def require(self, scope: str) -> None:
         """Raise `MissingScope` unless the key has the scope."""
         if scope not in self.scopes:
             raise MissingScope(f"This needs the scope {scope}.")
 
+    def manages(self, owner: Owner) -> bool:
+        """Whether the principal looks after the tasks of this owner, which are not its own."""
+        if "operator" in self.scopes:
+            return True
+        return "admin" in self.scopes and owner.tenant == self.owner.tenant
+
+    def on_behalf_of(self, user: str) -> Principal:
+        """The user of the same tenant for whom this principal acts: with that user's books and limits,
+        and with no right that the user would not have.
+        """
+        self.require("delegate")
+        if not NAME.fullmatch(user):
+            raise BadOnBehalfOf
+        owner, via = Owner(self.owner.tenant, user), f"{self.owner.user}/{self.key_id}"
+        return replace(self, owner=owner, scopes=self.scopes & USER_SCOPES, via=via)
+
     @property
     def actor(self) -> str:
-        """How the principal appears in a task's history."""
-        return f"user:{self.owner.user}"
+        """How the principal appears in the history of its own task."""
+        return f"user:{self.owner.user}" + (f" via {self.via}" if self.via else "")
 
     def actor_for(self, owner: Owner) -> str:
         """How the principal appears in the history of a task of `owner`."""
-        return self.actor if owner == self.owner else f"operator:{self.owner.user}"
+        if owner == self.owner:
+            return self.actor
+        role = "operator" if "operator" in self.scopes else "admin"
+        return f"{role}:{self.owner.user}/{self.key_id}"
 
     def as_context(self) -> dict[str, str]:
         """What the authorizer hands to the API: texts only, which every gateway passes on as such."""

@@ -16,7 +16,7 @@ from functions.api import operations as api
 from functions.api import schemas
 from functions.http import shapes
 from functions.http.answers import JSON
-from functions.http.operation import ALWAYS, Answered, Operation, Parameter
+from functions.http.operation import ALWAYS, DELEGATED, ON_BEHALF_OF, Answered, Operation, Parameter
 from functions.http.problems import AWS_ANSWERS, PROBLEM_JSON, example_of, kinds, title_of
 from taskgate.errors import Problem
 from taskgate.routes import ROUTES, Route
@@ -80,7 +80,7 @@ def document() -> dict[str, Any]:
 
 def refusals(route: Route) -> tuple[type[Problem], ...]:
     """Every problem that a route may answer, by status."""
-    always = () if route.public else ALWAYS
+    always = () if route.public else (*ALWAYS, *DELEGATED)
     found = {*OPERATIONS[route.method, route.path].refuses, *always}
     return tuple(sorted(found, key=lambda kind: (kind.status, kind.code)))
 
@@ -99,7 +99,7 @@ def _operation(route: Route, operation: Operation) -> dict[str, Any]:
         "summary": operation.summary,
         "description": operation.about or operation.summary + ".",
         "security": [] if route.public else [{"key": []}],
-        "parameters": [_parameter(p) for p in operation.parameters],
+        "parameters": [_parameter(p) for p in _parameters(route, operation)],
         "responses": {
             **{str(status): _answered(a) for status, a in operation.answers.items()},
             **_refused(refusals(route)),
@@ -111,6 +111,12 @@ def _operation(route: Route, operation: Operation) -> dict[str, Any]:
         content = {"application/json": {"schema": shapes.ref(operation.body)}}
         made["requestBody"] = {"required": operation.body_required, "content": content}
     return made
+
+
+def _parameters(route: Route, operation: Operation) -> tuple[Parameter, ...]:
+    if route.public or route.room == "admin":
+        return operation.parameters
+    return (*operation.parameters, ON_BEHALF_OF)
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

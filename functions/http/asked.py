@@ -22,6 +22,7 @@ from taskgate.errors import (
 from taskgate.gateway.reading import MAX_WAIT, TASK_ID
 from taskgate.principal import Principal
 
+ON_BEHALF_OF: Final = "taskgate-on-behalf-of"
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 PREFER_WAIT: Final = re.compile(
     r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,4})\"?\s*(?:$|[,;])", re.IGNORECASE
@@ -103,11 +104,16 @@ class Asked:
 
 
 def authenticated(event: Mapping[str, Any]) -> Principal:
-    """The principal that the authorizer wrote into the event, or why there is none."""
+    """The principal that the authorizer wrote into the event, or why there is none.
+
+    The authorizer's answer is remembered by the key alone, so for whom a server acts is read here.
+    """
     context = authorizer_context(event)
     if refusal := context.get("refused"):
         raise ExpiredKey if refusal == ExpiredKey.code else Unauthenticated
-    return Principal.from_context(context)
+    principal = Principal.from_context(context)
+    user = event.get("headers", {}).get(ON_BEHALF_OF)
+    return principal if user is None else principal.on_behalf_of(str(user))
 
 
 def authorizer_context(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from functions.http import problems
 from functions.http.shapes import ID, Schema
 from taskgate import errors
 from taskgate.errors import Problem
+from taskgate.principal import NAME
 
 Problems = tuple[type[Problem], ...]
 
@@ -52,6 +53,15 @@ class Operation:
 
 
 TASK_ID: Final = Parameter("task_id", "path", "The task's id.", ID, required=True)
+ON_BEHALF_OF: Final = Parameter(
+    "Taskgate-On-Behalf-Of",
+    "header",
+    "The user of your tenant for whom this is asked, with a key of the scope `delegate`: that user's"
+    " tasks, books and limits count. The history names both.",
+    {"type": "string", "pattern": f"^{NAME.pattern}$"},
+)
+"""Every route behind a key takes it, but for those that no user has."""
+DELEGATED: Final[Problems] = (errors.MissingScope, errors.BadOnBehalfOf)
 ALWAYS: Final[Problems] = (
     errors.Unauthenticated,
     errors.ExpiredKey,

@@ -40,7 +40,10 @@ def issue(
     local: Local = False,
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="tasks:read, tasks:write or admin; again for more. Default: both tasks."),
+        typer.Option(
+            help="tasks:read, tasks:write, delegate, admin or operator; again for more."
+            " Default: both tasks."
+        ),
     ] = None,
     plan: Annotated[str, typer.Option(help="The plan that sets its limits.")] = "free",
     max_pending: Annotated[

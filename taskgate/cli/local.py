@@ -98,11 +98,11 @@ def _room() -> tuple[type[LocalStack], tuple[type[Exception], ...]]:
 def _issue_key(stack: LocalStack) -> str:
     from taskgate.apikeys import issue  # noqa: PLC0415
     from taskgate.aws.keys import DynamoKeys  # noqa: PLC0415
+    from taskgate.principal import SCOPES  # noqa: PLC0415
     from taskgate.task import Owner  # noqa: PLC0415
 
     keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
-    scopes = frozenset({"tasks:read", "tasks:write", "admin"})
-    return issue(keys, Owner(TENANT, USER), scopes, plan="operator")
+    return issue(keys, Owner(TENANT, USER), SCOPES, plan="operator")
 
 
 def _pools() -> tuple[str, ...]:

@@ -83,8 +83,8 @@ def explained(ports: Ports, principal: Principal, task_id: str) -> Explanation:
     task = visible(task, principal)
     current = pulse if pulse and pulse.attempt == task.attempt else None
     waiting = _waiting(ports, task) if task.state in IN_LANE else None
-    operator = "admin" in principal.scopes
-    return explain(task, current, waiting, ports.now(), operator=operator)
+    manages = principal.manages(task.owner)
+    return explain(task, current, waiting, ports.now(), operator=manages)
 
 
 def explain(

@@ -1,7 +1,7 @@
 """What people may do beside cancel: extend, recover or fail a suspect, pause, resume, reopen.
 
-The owner of a task may extend, recover, fail and reopen it; an operator (scope `admin`) may do all
-of it to any task. Each act stands in the task's history with its actor and reason.
+The owner of a task may extend, recover, fail and reopen it; who looks after it (scope `admin` in the
+task's tenant, or `operator`) may do all of it. Each act stands in the task's history with its actor and reason.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def fail(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task:
 
 
 def pause(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task:
-    """Hold a waiting task back until somebody resumes it. Operators only."""
+    """Hold a waiting task back until somebody resumes it. For those who look after it."""
     who.require("admin")
     return _act(ports, who, task_id, reason, transitions.pause, already=State.PAUSED)
 
 
 def resume(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task:
-    """Let a paused task back into its lane. Operators only."""
+    """Let a paused task back into its lane. For those who look after it."""
     who.require("admin")
     after = _act(ports, who, task_id, reason, transitions.resume, already=State.QUEUED)
     return _sent(ports, after)

@@ -131,8 +131,8 @@ def owned(task: Task | None, principal: Principal) -> Task:
 
 
 def visible(task: Task | None, principal: Principal) -> Task:
-    """A task that the principal may act on: its own, or for an operator any."""
-    if task is not None and "admin" in principal.scopes:
+    """A task that the principal may act on: its own, or one that it looks after."""
+    if task is not None and principal.manages(task.owner):
         return task
     return owned(task, principal)
 

@@ -12,7 +12,7 @@ from taskgate.apikeys import issue
 from taskgate.aws.keys import DynamoKeys
 from taskgate.client import Taskgate
 from taskgate.local import LocalStack
-from taskgate.principal import SCOPES
+from taskgate.principal import SCOPES, USER_SCOPES
 from taskgate.task import Owner
 from tests.contract.asking import Plan, Run, ask
 
@@ -20,7 +20,7 @@ EXAMPLES: Final = 5
 """A route and phase; the test in this folder asks more, over ports in memory."""
 SECONDS: Final = 900
 MANY: Final = 1000
-CALLERS: Final = {"owner": SCOPES - {"admin"}, "operator": SCOPES}
+CALLERS: Final = {"owner": USER_SCOPES, "operator": SCOPES}
 GATEWAYS_OWN: Final = ("unsupported_method", "allow_header_conformance")
 """HTTP API answers an unknown method with its own 404 and without `Allow`, as the document says."""
 

@@ -118,3 +118,9 @@ def test_a_revocation_that_comes_second_is_made_on_what_the_first_left() -> None
     revoke(keys, id_of(text), OLGA)
     key = _key(keys, text)
     assert (key.revoked, key.plan) == (True, "free")
+
+
+def test_an_operators_key_is_an_administrators_too() -> None:
+    keys = MemoryKeys()
+    text = issue(keys, OWNER, frozenset({"operator"}))
+    assert _key(keys, text).scopes == {"operator", "admin"}

@@ -25,7 +25,7 @@ from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports
-from taskgate.principal import SCOPES, Principal
+from taskgate.principal import SCOPES, USER_SCOPES, Principal
 from taskgate.routes import ROUTES, Route
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
@@ -49,7 +49,6 @@ ENVIRONMENT: Final = Environment(
     stall_grace=60,
     cancel_grace=30,
 )
-USER_SCOPES: Final = SCOPES - {"admin"}
 ADA: Final = Principal(Owner("acme", "ada"), USER_SCOPES, 50, "k1")
 EVE: Final = Principal(Owner("evil", "eve"), USER_SCOPES, 50, "k2")
 OPERATOR: Final = Principal(Owner("taskgate", "olga"), SCOPES, 50, "k9")

@@ -164,7 +164,7 @@ def test_a_paused_task_names_who_holds_it_back(api: ApiWorld) -> None:
     task_id = api.submitted()
     api.post(f"/v1/tasks/{task_id}/pause", None, OPERATOR)
     told = _told(api, task_id)
-    assert told["why"] == "It is held back by operator:olga."
+    assert told["why"] == "It is held back by operator:olga/k9."
     assert told["actions"] == ["cancel"]
     assert _told(api, task_id, OPERATOR)["actions"] == ["cancel", "resume"]
 

@@ -50,7 +50,7 @@ def test_an_operator_may_cancel_anybodys_task_and_the_history_says_who(api: ApiW
     answer = api.post(f"/v1/tasks/{task_id}/cancel", {"reason": "model withdrawn"}, OPERATOR)
     assert (answer.status, answer.json["state"]) == (200, "canceled")
     last = api.tasks[task_id].history[-1]
-    assert (last.actor, last.reason) == ("operator:olga", "model withdrawn")
+    assert (last.actor, last.reason) == ("operator:olga/k9", "model withdrawn")
     error = api.tasks[task_id].error
     assert error is not None
     assert error.code == "canceled_by_operator"

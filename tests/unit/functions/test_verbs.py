@@ -101,7 +101,7 @@ def test_a_paused_task_waits_until_an_operator_resumes_it(api: ApiWorld) -> None
     task_id = api.submitted()
     paused = api.post(f"/v1/tasks/{task_id}/pause", {"reason": "model update"}, OPERATOR)
     assert paused.json["state"] == "paused"
-    assert paused.json["history"][-1]["actor"] == "operator:olga"
+    assert paused.json["history"][-1]["actor"] == "operator:olga/k9"
     resumed = api.post(f"/v1/tasks/{task_id}/resume", None, OPERATOR)
     assert resumed.json["state"] == "queued"
 

@@ -69,7 +69,7 @@ def test_a_redriven_task_lives_afresh_and_its_history_says_who_did_it(world: Mem
     assert redriven(world, bad.id) == [REOPENED]
     task = world.tasks.tasks[bad.id]
     assert (task.state, task.generation, task.budgets.retries.spent) == (State.QUEUED, 1, 0)
-    assert (task.history[-1].actor, task.history[-1].reason) == ("operator:olga", "fixed")
+    assert (task.history[-1].actor, task.history[-1].reason) == ("operator:olga/aws", "fixed")
     assert task.history[: len(bad.history)] == bad.history
     assert gateway(world).succeed(claimed(world), [], None).state is State.SUCCEEDED
     assert world.tasks.ledger(OWNER).balanced
