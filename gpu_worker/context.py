@@ -54,7 +54,7 @@ class Context:
         return max(0.0, self._ends_at - time.monotonic())
 
     def given(self, reference: dict[str, str]) -> Path:
-        """Where the file lies that a `FileRef` of the input names."""
+        """Where the file lies that a `FileRef` or an `UploadRef` of the input names."""
         return Path(reference[PATH])
 
     def extend(self, seconds: float) -> float:

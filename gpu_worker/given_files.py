@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
+from taskgate.catalog.references import Place, UploadRef, references
 from taskgate.catalog.tasktype import FileRef, TaskInput
-from taskgate.errors import InvalidInput, Unavailable
-from taskgate.gateway.worker import Failure
-from taskgate.lifecycle.retry import ErrorClass, ErrorCode
-
-Fetch = Callable[[str, str, str], None]
-"""`(task, file, path)`: download one file of another task of the same owner."""
+from taskgate.gateway.fetching import Files
 
 PATH: Final = "path"
 
 
-def with_files(task_input: TaskInput, folder: Path, fetch: Fetch) -> dict[str, Any] | Failure:
-    """The input as the runner gets it: each reference with the `path` where its file lies now."""
+def with_files(task_input: TaskInput, folder: Path, files: Files) -> dict[str, Any]:
+    """The input as the runner gets it: each reference with the `path` where its file lies now.
+
+    Raises what `files` raises, and `OSError`.
+    """
     values: dict[str, Any] = task_input.model_dump(mode="json")
-    try:
-        for name, reference in _references(task_input):
-            path = folder / f"given-{name}"
-            fetch(reference.task, reference.file, str(path))
-            values[name][PATH] = str(path)
-    except InvalidInput as error:
-        return Failure(ErrorCode.INVALID_INPUT, str(error), ErrorClass.PERMANENT)
-    except Unavailable as error:
-        return Failure(ErrorCode.UPSTREAM_ERROR, str(error), ErrorClass.TRANSIENT)
+    for number, (place, reference) in enumerate(references(task_input)):
+        path = folder / f"given-{number}"
+        told = _fetched(reference, str(path), files)
+        _at(values, place).update({PATH: str(path), **told})
     return values
 
 
-def _references(task_input: TaskInput) -> list[tuple[str, FileRef]]:
-    fields = ((name, getattr(task_input, name)) for name in type(task_input).model_fields)
-    return [(name, value) for name, value in fields if isinstance(value, FileRef)]
+def _fetched(reference: FileRef | UploadRef, path: str, files: Files) -> dict[str, str]:
+    if isinstance(reference, FileRef):
+        files.result(reference.task, reference.file, path)
+        return {}
+    stored = files.upload(reference.upload, path)
+    return {"content_type": stored.content_type, "name": stored.name}
+
+
+def _at(values: dict[str, Any], place: Place) -> dict[str, Any]:
+    found: dict[str, Any] = reduce(lambda inner, step: inner[step], place, values)  # type: ignore[index]
+    return found

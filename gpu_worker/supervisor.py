@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import dataclass, field
-from functools import partial
+from pathlib import Path
 from typing import Final
 
 from gpu_worker.attempt import Attempt
@@ -19,10 +19,11 @@ from gpu_worker.ending import Ending, Finisher
 from gpu_worker.fitness import Check, lanes_fit_lease
 from gpu_worker.heart import Heart
 from gpu_worker.lanes import LanePoller, lane_names
-from gpu_worker.limits import Limits
+from gpu_worker.limits import Limits, RunTime
 from gpu_worker.nursery import Nursery, Unfit
 from gpu_worker.order import order_for
 from gpu_worker.outcome import Broken, Outcome
+from gpu_worker.patience import NotFetched, Patience
 from gpu_worker.protection import Protection
 from gpu_worker.protocol import Run
 from gpu_worker.scratch import Scratch
@@ -152,15 +153,20 @@ class Supervisor:
         heart = self._heart(held)
         heart.start()
         began, folder = time.monotonic(), scratch.folder("attempt")
-        fetch = partial(self._place.gateway.fetch, held)
-        order = order_for(held, self._place.catalog, next(self._numbers), folder, fetch)
-        if isinstance(order, Failure):
-            outcome: Outcome = Broken(order)
-        else:
-            outcome = self._ran(*order, child, heart)
+        outcome = self._outcome(held, child, heart, folder)
         self._finisher.take(Ending(heart.held, outcome, heart, folder, time.monotonic() - began))
         if self._failed_setups >= SETUPS_IN_A_ROW:
             raise Unfit(f"{SETUPS_IN_A_ROW} setups in a row failed")
+
+    def _outcome(self, held: Held, child: Child, heart: Heart, folder: Path) -> Outcome:
+        number, now = next(self._numbers), self._place.ports.now
+        patience = Patience(heart, RunTime(number, heart, now), self._stop)
+        files = self._place.gateway.files(held, patience)
+        try:
+            order = order_for(held, self._place.catalog, number, folder, files)
+        except NotFetched as ended:
+            return ended.outcome
+        return Broken(order) if isinstance(order, Failure) else self._ran(*order, child, heart)
 
     def _heart(self, held: Held) -> Heart:
         place, environment = self._place, self._place.environment

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from taskgate.lifecycle.change import Change
+from taskgate.results import Results
 from taskgate.slots import Slots
 from taskgate.task import Owner, Task
 
@@ -246,25 +247,6 @@ class Errands(Protocol):
 
     def send(self, task_id: str, delay: int, news: str | None = None) -> None:
         """Have the task looked at in `delay` seconds (at most 900), or tell its `news` once."""
-
-
-class Results(Protocol):
-    """The bytes."""
-
-    def put(self, key: str, path: str, content_type: str) -> None:
-        """Upload a file once; an object of the same key that is already there wins."""
-
-    def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
-        """A URL that serves the object for that long, without credentials."""
-
-    def fetch(self, key: str, path: str) -> None:
-        """Download the object into a file."""
-
-    def remove(self, prefix: str, keep: str = "") -> int:
-        """Remove the objects below `prefix`, but not those below `keep`; returns how many."""
-
-    def read(self, key: str, most: int) -> bytes:
-        """The object's first `most` bytes."""
 
 
 class Now(Protocol):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import BinaryIO, Final
 
 import pypdf
 
@@ -37,9 +35,8 @@ class Page:
     text: str
 
 
-def pdf_pages(content_base64: str, progress: Callable[[float], None]) -> list[Page]:
+def pdf_pages(raw: BinaryIO, progress: Callable[[float], None]) -> list[Page]:
     """The text of each page. Raises `Permanent` for what is not a readable PDF with text."""
-    raw = base64.b64decode(content_base64)
     with pypdf.apply_configuration(_BOUNDS):
         try:
             pages = _extract(raw, progress)
@@ -56,8 +53,16 @@ def text_pages(text: str) -> list[Page]:
     return _with_text([Page(1, _bounded(text))], "it is empty")
 
 
-def _extract(raw: bytes, progress: Callable[[float], None]) -> list[Page]:
-    reader = pypdf.PdfReader(io.BytesIO(raw))
+def text_of(raw: bytes) -> str:
+    """The text of a file; `Permanent` when it is not UTF-8."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Permanent(f"the document is not UTF-8: byte {error.start}") from None
+
+
+def _extract(raw: BinaryIO, progress: Callable[[float], None]) -> list[Page]:
+    reader = pypdf.PdfReader(raw)
     if reader.is_encrypted and not _opens_without_password(reader):
         raise Permanent("the PDF is encrypted; send it without a password")
     count = len(reader.pages)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ import wordllama
 
 from gpu_worker.runner import Context, Runner
 from gpu_worker.runners.chunks import Chunk, chunked
-from gpu_worker.runners.document import Page, pdf_pages, text_pages
+from gpu_worker.runners.document import Page, pdf_pages, text_of, text_pages
 
 Vectors = npt.NDArray[np.float32]
 
@@ -42,9 +44,13 @@ class EmbedDocument(Runner):
         dimensions: int,
         text: str | None = None,
         content_base64: str | None = None,
+        document: dict[str, str] | None = None,
     ) -> dict[str, Any]:
         ctx.stage("parse")
-        pages = _pages(ctx, text, content_base64)
+        if document is not None:
+            pages = _pages_of_file(ctx, format, ctx.given(document))
+        else:
+            pages = _pages(ctx, text, content_base64)
         ctx.progress(0.3, "chunk")
         chunks = chunked(pages, chunk_chars, overlap_chars)
         ctx.progress(0.35, "embed")
@@ -85,8 +91,19 @@ class EmbedDocument(Runner):
 
 def _pages(ctx: Context, text: str | None, content_base64: str | None) -> list[Page]:
     if content_base64 is not None:
-        return pdf_pages(content_base64, lambda done: ctx.progress(0.3 * done))
+        return _pdf_pages(ctx, io.BytesIO(base64.b64decode(content_base64)))
     return text_pages(text or "")
+
+
+def _pages_of_file(ctx: Context, kind: str, path: Path) -> list[Page]:
+    if kind != "pdf":
+        return text_pages(text_of(path.read_bytes()))
+    with path.open("rb") as raw:
+        return _pdf_pages(ctx, raw)
+
+
+def _pdf_pages(ctx: Context, raw: BinaryIO) -> list[Page]:
+    return pdf_pages(raw, lambda done: ctx.progress(0.3 * done))
 
 
 def _counts(pages: list[Page], vectors: Vectors) -> dict[str, Any]:

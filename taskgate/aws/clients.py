@@ -72,7 +72,11 @@ def available() -> Iterator[None]:
     """Turn "busy" and "out of reach" into `Unavailable`; everything else passes."""
     try:
         yield
-    except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
+    except (
+        exceptions.ConnectionError,
+        exceptions.HTTPClientError,
+        exceptions.IncompleteReadError,
+    ) as error:
         raise Unavailable(str(error)) from error
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from taskgate.catalog.references import MIB, UploadRef
 from taskgate.catalog.tasktype import TaskInput, TaskType
 
 
+class DocumentUpload(UploadRef):
+    """A document that was uploaded."""
+
+    content_types: ClassVar[tuple[str, ...]] = ("application/pdf", "text/markdown", "text/plain")
+    max_bytes: ClassVar[int] = 50 * MIB
+
+
 class EmbedDocumentInput(TaskInput):
-    """Either `text`, or `content_base64` for a PDF."""
+    """Either `text`, or `content_base64` for a small PDF, or `document` for one that was uploaded."""
 
     format: Annotated[
         Literal["pdf", "text", "markdown"], Field(description="What the document is.")
@@ -22,6 +30,9 @@ class EmbedDocumentInput(TaskInput):
     ] = None
     content_base64: Annotated[
         str | None, Field(description="The document's bytes in base64, for pdf.")
+    ] = None
+    document: Annotated[
+        DocumentUpload | None, Field(description="The document as an upload, for any format.")
     ] = None
     chunk_chars: Annotated[
         int, Field(ge=100, le=4000, description="Target length of a chunk, in characters.")
@@ -33,10 +44,11 @@ class EmbedDocumentInput(TaskInput):
 
     @model_validator(mode="after")
     def _one_document(self) -> Self:
-        wanted = "content_base64" if self.format == "pdf" else "text"
-        given = {n for n in ("text", "content_base64") if getattr(self, n) is not None}
-        if given != {wanted}:
-            raise ValueError(f"format {self.format} takes {wanted}, and only that")
+        inline = "content_base64" if self.format == "pdf" else "text"
+        names = ("text", "content_base64", "document")
+        given = [name for name in names if getattr(self, name) is not None]
+        if given not in ([inline], ["document"]):
+            raise ValueError(f"format {self.format} takes {inline} or document, and only one")
         if self.overlap_chars >= self.chunk_chars:
             raise ValueError("overlap_chars must be less than chunk_chars")
         if self.content_base64 is not None:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from taskgate.catalog import Catalog
-from taskgate.errors import InvalidInput, Refused, TaskgateError, Unavailable
+from taskgate.errors import Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
 from taskgate.gateway import news
 from taskgate.gateway.capping import Caps
 from taskgate.gateway.claiming import Claims, Held, Released
+from taskgate.gateway.fetching import Files
 from taskgate.gateway.operating import note_refusal, policy_of
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
@@ -121,17 +122,9 @@ class WorkerGateway:
             )
         )
 
-    def fetch(self, held: Held, task_id: str, name: str, path: str) -> None:
-        """Download a file of another task's result into `path`: only of the same owner's tasks.
-
-        Raises `InvalidInput` for a task or file that is not there, and for anybody else's.
-        """
-        source = self._ports.tasks.get(task_id)
-        files = source.result if source and source.owner == held.task.owner else ()
-        key = next((file.key for file in files if file.name == name), None)
-        if key is None:
-            raise InvalidInput(f"You have no result {name} of {task_id}.")
-        self._ports.results.fetch(key, path)
+    def files(self, held: Held, go_on: Callable[[], None] = lambda: None) -> Files:
+        """What the run may read beside its input; `go_on` ends a download by raising."""
+        return Files(self._ports, held.task.owner, go_on)
 
     def succeed(self, held: Held, files: Sequence[Produced], output: str | None) -> Task:
         """Store the files and end the task: 3 calls for one file.

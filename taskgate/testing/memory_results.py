@@ -2,24 +2,67 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+
+from taskgate.results import Fetched, Form, Stored
+
+
+class FormRefused(Exception):
+    """What was posted is not what the form was made for."""
 
 
 class MemoryResults:
-    """Objects by key; the first put of a key wins."""
+    """Objects by key; the first put of a key wins, and an upload takes the place of what was there."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
+        self.told: dict[str, Stored] = {}
+        """What uploaded objects say of themselves."""
 
     def put(self, key: str, path: str, content_type: str) -> None:
-        del content_type
-        self.objects.setdefault(key, Path(path).read_bytes())
+        content = Path(path).read_bytes()
+        if key not in self.objects:
+            self.objects[key] = content
+            self.told[key] = Stored(size=len(content), content_type=content_type)
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         return f"memory://{key}?seconds={seconds}&name={download_name or ''}"
 
-    def fetch(self, key: str, path: str) -> None:
-        Path(path).write_bytes(self.objects[key])
+    def form(self, key: str, terms: Stored, seconds: int) -> Form:
+        policy = json.dumps({**asdict(terms), "seconds": seconds})
+        return Form("memory://results", {"key": key, "policy": policy})
+
+    def post(self, form: Form, content: bytes) -> None:
+        """What the bucket does with a form: size and checksum are held to the byte."""
+        terms = json.loads(form.fields["policy"])
+        terms.pop("seconds")
+        stored = Stored(**terms)
+        if len(content) != stored.size:
+            raise FormRefused(f"{len(content)} bytes, not {stored.size}")
+        if stored.sha256 and hashlib.sha256(content).hexdigest() != stored.sha256:
+            raise FormRefused("other bytes than those of the checksum")
+        self.objects[form.fields["key"]], self.told[form.fields["key"]] = content, stored
+
+    def look(self, key: str) -> Stored | None:
+        if key not in self.objects:
+            return None
+        plain = Stored(size=len(self.objects[key]), content_type="binary/octet-stream")
+        return self.told.get(key, plain)
+
+    def fetch(
+        self, key: str, path: str, go_on: Callable[[], None] = lambda: None
+    ) -> Fetched | None:
+        stored = self.look(key)
+        if stored is None:
+            return None
+        go_on()
+        content = self.objects[key]
+        Path(path).write_bytes(content)
+        return Fetched(stored, hashlib.sha256(content).digest())
 
     def remove(self, prefix: str, keep: str = "") -> int:
         gone = [
@@ -29,7 +72,8 @@ class MemoryResults:
         ]
         for key in gone:
             del self.objects[key]
+            self.told.pop(key, None)
         return len(gone)
 
-    def read(self, key: str, most: int) -> bytes:
-        return self.objects[key][:most]
+    def read(self, key: str, most: int) -> bytes | None:
+        return self.objects[key][:most] if key in self.objects else None

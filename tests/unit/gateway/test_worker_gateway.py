@@ -74,7 +74,7 @@ def test_a_submitted_task_is_claimed_run_and_ended_with_nothing_left(
     held = claimed(world)
     assert held.input == (
         '{"format":"text","text":"hello","content_base64":null,'
-        '"chunk_chars":800,"overlap_chars":100,"dimensions":256}'
+        '"document":null,"chunk_chars":800,"overlap_chars":100,"dimensions":256}'
     )
     file = tmp_path / "out.txt"
     file.write_text("done")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import random
 import time
@@ -11,17 +12,17 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pdf_samples import as_input, bomb, encrypted, pdf
+from pdf_samples import bomb, encrypted, pdf
 
 from gpu_worker.runner import Permanent
 from gpu_worker.runners import document
 from gpu_worker.runners.chunks import chunked
-from gpu_worker.runners.document import Page, pdf_pages, text_pages
+from gpu_worker.runners.document import Page, pdf_pages, text_of, text_pages
 from taskgate.lifecycle.retry import ErrorCode
 
 
 def pages_of(raw: bytes) -> list[Page]:
-    return pdf_pages(as_input(raw), lambda done: None)
+    return pdf_pages(io.BytesIO(raw), lambda done: None)
 
 
 def test_each_page_of_a_pdf_keeps_its_number_and_its_text() -> None:
@@ -32,7 +33,7 @@ def test_each_page_of_a_pdf_keeps_its_number_and_its_text() -> None:
 
 def test_progress_goes_up_to_one_page_by_page() -> None:
     seen: list[float] = []
-    pdf_pages(as_input(pdf("a", "b")), seen.append)
+    pdf_pages(io.BytesIO(pdf("a", "b")), seen.append)
     assert seen == [0.5, 1.0]
 
 
@@ -83,6 +84,13 @@ def test_too_many_pages_and_too_much_text_are_refused(monkeypatch: pytest.Monkey
 def test_an_empty_text_is_refused() -> None:
     with pytest.raises(Permanent, match="no text"):
         text_pages(" \n\t ")
+
+
+def test_a_text_file_is_read_without_its_mark_and_other_bytes_are_refused() -> None:
+    assert text_of("\ufeffé\n".encode()) == "é\n"
+    with pytest.raises(Permanent, match="not UTF-8: byte 1") as caught:
+        text_of(b"a\xff")
+    assert caught.value.code is ErrorCode.INVALID_INPUT
 
 
 def test_chunks_end_where_a_reader_would_pause() -> None:

@@ -21,13 +21,15 @@ from gpu_worker.protocol import Run
 from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from taskgate.catalog import CATALOG
-from taskgate.errors import BadSetting, InvalidInput
+from taskgate.errors import BadSetting
+from taskgate.gateway.fetching import Files
 from taskgate.gateway.worker import Failure, Held
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Delivery, Message
 from taskgate.task import Limits, Owner, Task
 from taskgate.testing.clock import VirtualClock
+from taskgate.testing.memory import MemoryWorld
 from taskgate.testing.memory_lanes import MemoryLanes
 
 
@@ -43,8 +45,7 @@ def held(task_type: str, given: object) -> Held:
     return Held(task, json.dumps(given), Delivery(Message("task_1", 2), "gpu-high", "r"), 1000)
 
 
-def no_files(task: str, file: str, path: str) -> None:
-    raise AssertionError(f"nothing refers to {task} {file} {path}")
+NO_FILES = Files(MemoryWorld().ports, Owner("t", "u"))
 
 
 def test_the_settings_have_defaults_and_one_variable_each() -> None:
@@ -100,7 +101,7 @@ def test_a_worker_id_is_short_and_differs_between_starts() -> None:
 
 
 def test_the_order_holds_the_parsed_input_with_its_defaults(tmp_path: Path) -> None:
-    order = order_for(held("text_to_image", {"prompt": "x"}), CATALOG, 7, tmp_path, no_files)
+    order = order_for(held("text_to_image", {"prompt": "x"}), CATALOG, 7, tmp_path, NO_FILES)
     assert not isinstance(order, Failure)
     run, task_type = order
     assert task_type.name == "text_to_image"
@@ -111,7 +112,7 @@ def test_the_order_holds_the_parsed_input_with_its_defaults(tmp_path: Path) -> N
 
 def test_an_input_that_does_not_fit_is_permanent_and_names_its_field(tmp_path: Path) -> None:
     failure = order_for(
-        held("text_to_image", {"prompt": "x", "seed": "1"}), CATALOG, 1, tmp_path, no_files
+        held("text_to_image", {"prompt": "x", "seed": "1"}), CATALOG, 1, tmp_path, NO_FILES
     )
     assert isinstance(failure, Failure)
     assert (failure.code, failure.error_class) == (
@@ -123,13 +124,13 @@ def test_an_input_that_does_not_fit_is_permanent_and_names_its_field(tmp_path: P
 
 def test_a_lost_input_is_permanent_with_a_code_of_its_own(tmp_path: Path) -> None:
     lost = replace(held("text_to_image", {}), input=None)
-    failure = order_for(lost, CATALOG, 1, tmp_path, no_files)
+    failure = order_for(lost, CATALOG, 1, tmp_path, NO_FILES)
     assert isinstance(failure, Failure)
     assert (failure.code, failure.error_class) == (ErrorCode.INPUT_LOST, ErrorClass.PERMANENT)
 
 
 def test_a_type_that_this_worker_does_not_know_is_left_to_a_newer_one(tmp_path: Path) -> None:
-    failure = order_for(held("text_to_video", {}), CATALOG, 1, tmp_path, no_files)
+    failure = order_for(held("text_to_video", {}), CATALOG, 1, tmp_path, NO_FILES)
     assert isinstance(failure, Failure)
     assert failure.error_class is ErrorClass.TRANSIENT
 
@@ -220,28 +221,3 @@ def test_every_log_line_is_one_json_object() -> None:
         "botocore",
         "WARNING",
     )
-
-
-def test_a_file_that_an_input_refers_to_lies_on_disk_before_the_run(tmp_path: Path) -> None:
-    wanted: list[tuple[str, str]] = []
-
-    def fetch(task: str, file: str, path: str) -> None:
-        wanted.append((task, file))
-        Path(path).write_bytes(b"png")
-
-    image = {"task": "task_" + "0" * 26, "file": "image.png"}
-    order = order_for(held("finish_image", {"image": image}), CATALOG, 1, tmp_path, fetch)
-    assert not isinstance(order, Failure)
-    given = order[0].input["image"]
-    assert wanted == [("task_" + "0" * 26, "image.png")]
-    assert Path(given["path"]).read_bytes() == b"png"
-
-
-def test_a_file_that_is_not_the_owners_fails_the_task_for_good(tmp_path: Path) -> None:
-    def fetch(task: str, file: str, path: str) -> None:
-        raise InvalidInput(f"You have no result {file} of {task}.")
-
-    image = {"task": "task_" + "0" * 26, "file": "image.png"}
-    failure = order_for(held("finish_image", {"image": image}), CATALOG, 1, tmp_path, fetch)
-    assert isinstance(failure, Failure)
-    assert (failure.code, failure.error_class) == ("invalid_input", "permanent")
