@@ -44,7 +44,8 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
         ),
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")]),
         allow(
-            ["dynamodb:BatchGetItem", "dynamodb:UpdateItem"],
+            # `explain` reads the breaker of a receiver that still waits for a callback.
+            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
             [data.ephemeral.table.table_arn],
         ),
         # A lane's count, for `explain` and `queues`.

@@ -15,7 +15,7 @@ from typing import Final
 
 from taskgate.cli import exits
 from taskgate.lifecycle.retry import ErrorCode
-from taskgate.lifecycle.states import ENDED, HELD, LIVE, RULES, State, Verb
+from taskgate.lifecycle.states import ENDED, HELD, LIVE, RULES, STAYING, State, Verb
 from taskgate.settings import STAGES, Timing
 
 ROOT: Final = Path(__file__).parent.parent
@@ -25,7 +25,9 @@ PAGES: Final = (
     "docs/guarantees.md",
     "docs/explanation/lifecycle.md",
 )
-WAYS_OUT: Final = frozenset({Verb.CANCEL, Verb.STOPPED, Verb.EXPIRE, Verb.BURY, Verb.REOPEN})
+WAYS_OUT: Final = frozenset(
+    {Verb.CANCEL, Verb.STOPPED, Verb.EXPIRE, Verb.BURY, Verb.REOPEN, Verb.REDELIVER}
+)
 """Drawn apart: in one picture their arrows would hide the way that most tasks go."""
 _BLOCK: Final = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -42,8 +44,15 @@ def arrows(verbs: Iterable[Verb]) -> Iterator[tuple[State | None, State, Verb]]:
         sources: Sequence[State | None] = _ordered(rule.sources) or [None]
         for source in sources:
             for target in _ordered(rule.targets):
-                if verb is not Verb.CANCEL or (target is State.CANCELING) == (source in HELD):
+                if _leads(verb, source, target):
                     yield source, target, verb
+
+
+def _leads(verb: Verb, source: State | None, target: State) -> bool:
+    """Whether the verb takes this source to this target, and not only to another one of its row."""
+    if verb in STAYING:
+        return source is target
+    return verb is not Verb.CANCEL or (target is State.CANCELING) == (source in HELD)
 
 
 def _block(found: re.Match[str]) -> str:

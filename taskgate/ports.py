@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from taskgate.lifecycle.change import Change
+from taskgate.receivers import Receivers
 from taskgate.results import Results
 from taskgate.slots import Slots
 from taskgate.task import Owner, Task
@@ -266,6 +267,7 @@ class Ports:
     lanes: Lanes
     results: Results
     errands: Errands
+    receivers: Receivers
     slots: Slots | None = None
     """None where nothing is claimed."""
     now: Now

@@ -8,8 +8,10 @@ it is open, tasks line up for slots of their own, so that the end of an outage i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from hashlib import sha256
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 FAILURES: Final = 5
 FIRST_PROBE_MS: Final = 30_000
@@ -18,6 +20,17 @@ PROBING_MS: Final = 20_000
 """So long nobody else probes: longer than a whole attempt may take, so a lost prober is replaced."""
 SLOT_MS: Final = 100
 """Between two tasks of a receiver's line: a backlog goes out at 10 a second."""
+
+
+class Breaker(StrEnum):
+    """Where the breaker of a receiver stands."""
+
+    CLOSED = "closed"
+    """All is well."""
+    FAILING = "failing"
+    """It shows signs of illness; every task still goes."""
+    OPEN = "open"
+    """One task at a time probes; the others are put off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +47,13 @@ class Health:
     @property
     def is_open(self) -> bool:
         return self.opened_at is not None
+
+    @property
+    def breaker(self) -> Breaker:
+        """How its breaker stands."""
+        if self.is_open:
+            return Breaker.OPEN
+        return Breaker.FAILING if self.failures else Breaker.CLOSED
 
 
 class Receivers(Protocol):
@@ -57,6 +77,13 @@ class Receivers(Protocol):
 def receiver_of(tenant: str, host: str, port: int) -> str:
     """The key of a receiver. Of one tenant: another's broken hook on a shared host is not ours."""
     return f"{tenant}|{host}:{port}"
+
+
+def receiver_at(tenant: str, url: str) -> str:
+    """The key of the receiver that a tenant's callback URL leads to."""
+    parts = urlsplit(url)
+    port = parts.port or (80 if parts.scheme == "http" else 443)
+    return receiver_of(tenant, parts.hostname or "", port)
 
 
 def mark_of(receiver: str) -> str:

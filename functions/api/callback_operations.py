@@ -21,8 +21,9 @@ CALLBACKS: Final[Mapping[tuple[str, str], Operation]] = {
         name="redeliverCallback",
         scope="tasks:write",
         summary="Have the callback of an ended task sent once more",
-        about="With a fresh schedule, at once or within a minute: the same event, the same bytes, the"
-        " same `webhook-id`. Also for an end that is not among the events.",
+        about="At once and with a fresh schedule: the same event, the same bytes, the same `webhook-id`."
+        " Also for an end that is not among the events, and before the time of a next try. The history"
+        " tells who asked.",
         parameters=(TASK_ID,),
         answers={202: Answered("It is to be sent.", "TaskCallback")},
         refuses=(

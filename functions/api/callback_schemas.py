@@ -20,8 +20,10 @@ from taskgate.gateway.delivering import Reason
 from taskgate.gateway.relating import ChainState
 from taskgate.gateway.telling import Stand
 from taskgate.lifecycle.owing import KEPT_TRIES
+from taskgate.receivers import Breaker
+from taskgate.task import Duty
 
-_TRIED: Final = object_of(
+TRIED: Final = object_of(
     {
         "at": TIME,
         "status": described(or_null(WHOLE), "Null when there was no whole answer."),
@@ -41,7 +43,32 @@ CALLBACK: Final[Schema] = {
     },
     "tries": described(WHOLE, "Attempts in all."),
     "next_try_at": described(or_null(TIME), "Null when nothing more is to be sent."),
-    "latest": described(list_of(_TRIED), f"The latest {KEPT_TRIES} attempts, the oldest first."),
+    "latest": described(list_of(TRIED), f"The latest {KEPT_TRIES} attempts, the oldest first."),
+}
+_RECEIVER: Final = object_of(
+    {
+        "breaker": {"type": "string", "enum": [breaker.value for breaker in Breaker]},
+        "failures": described(WHOLE, "Signs of illness in a row."),
+        "since": described(or_null(TIME), "When the breaker opened."),
+        "next_probe_at": described(or_null(TIME), "The next callback that may try it."),
+    }
+)
+DEBTS: Final[Schema] = {
+    "duties": list_of({"type": "string", "enum": [duty.value for duty in Duty]}),
+    "next_at": described(TIME, "When somebody sees to it next."),
+    "callback": described(
+        or_null(
+            object_of(
+                {
+                    "tries": described(WHOLE, "Attempts so far."),
+                    "last": or_null(TRIED),
+                    "next_try_at": TIME,
+                    "receiver": described(or_null(_RECEIVER), "Host and port of your URL."),
+                }
+            )
+        ),
+        "Null when none is owed.",
+    ),
 }
 RELATIONS: Final[Schema] = {
     "children": list_of(

@@ -12,11 +12,13 @@ from functions.http.answers import answer
 from functions.http.asked import Asked
 from functions.http.times import when
 from taskgate.gateway import explaining
+from taskgate.gateway.debts import Debts, OwedCallback
 from taskgate.gateway.explaining import Explanation, Holder
+from taskgate.receivers import Health
 
 
 def explain(desk: Desk, asked: Asked) -> Response[str]:
-    """`GET /v1/tasks/{task_id}/explain`: 2 calls."""
+    """`GET /v1/tasks/{task_id}/explain`: 2 calls at most."""
     asked.query()
     told = explaining.explained(desk.ports, asked.principal, asked.task_id)
     return answer(_shown(told))
@@ -35,8 +37,35 @@ def _shown(told: Explanation) -> dict[str, Any]:
         "holder": told.holder and _holder(told.holder),
         "lane": {"name": task.lane, "waiting": told.waiting},
         "budgets": views.budgets(task.budgets),
+        "owes": told.owes and _owes(told.owes),
         "actions": list(told.actions),
         "sentences": list(told.sentences),
+    }
+
+
+def _owes(debts: Debts) -> dict[str, Any]:
+    return {
+        "duties": list(debts.duties),
+        "next_at": when(debts.next_at),
+        "callback": debts.callback and _callback(debts.callback),
+    }
+
+
+def _callback(owed: OwedCallback) -> dict[str, Any]:
+    return {
+        "tries": owed.tries,
+        "last": owed.last and views.tried(owed.last),
+        "next_try_at": when(owed.next_try_at),
+        "receiver": owed.receiver and _receiver(owed.receiver),
+    }
+
+
+def _receiver(health: Health) -> dict[str, Any]:
+    return {
+        "breaker": health.breaker,
+        "failures": health.failures,
+        "since": when(health.opened_at),
+        "next_probe_at": when(health.next_probe_at) if health.is_open else None,
     }
 
 

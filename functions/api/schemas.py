@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from functions.api.bodies import CancelBody, ExtendBody, ReasonBody, RescheduleBody, SubmitBody
-from functions.api.callback_schemas import CALLBACK, RELATIONS
+from functions.api.callback_schemas import CALLBACK, DEBTS, RELATIONS
 from functions.http.problems import kinds
 from functions.http.shapes import (
     ID,
@@ -217,6 +217,7 @@ EXPLANATION: Final[Schema] = {
         }
     ),
     "budgets": BUDGETS,
+    "owes": described(or_null(object_of(DEBTS)), "What it owes, once it has ended."),
     "actions": list_of(
         {
             "type": "string",

@@ -75,7 +75,18 @@ def callback(task: Task) -> dict[str, Any] | None:
         "state": telling.stand(task, told),
         "tries": told.tries,
         "next_try_at": when(telling.next_try_at(task)),
-        "latest": [_tried(tried) for tried in told.latest],
+        "latest": [tried(attempt) for attempt in told.latest],
+    }
+
+
+def tried(attempt: Tried) -> dict[str, Any]:
+    """One attempt of a callback."""
+    return {
+        "at": when(attempt.at),
+        "status": attempt.status,
+        "ms": attempt.ms,
+        "reason": attempt.reason,
+        "detail": attempt.detail,
     }
 
 
@@ -132,16 +143,6 @@ def parsed(text: str | None) -> Any:
 def _child(child: Child) -> dict[str, Any]:
     task = child.task
     return {"id": child.id, "type": task and task.type, "state": task and task.state}
-
-
-def _tried(tried: Tried) -> dict[str, Any]:
-    return {
-        "at": when(tried.at),
-        "status": tried.status,
-        "ms": tried.ms,
-        "reason": tried.reason,
-        "detail": tried.detail,
-    }
 
 
 def _updated(view: View) -> str | None:

@@ -16,12 +16,9 @@ from functions.batches import Record, handled
 from functions.logs import json_logger
 from functions.outbox_callback.sender import Sender
 from functions.rooms import open_room
-from taskgate.aws import clients
 from taskgate.aws.codec import id_of
 from taskgate.aws.errands import read
 from taskgate.aws.master import tenant_secrets
-from taskgate.aws.ports import now
-from taskgate.aws.receivers import DynamoReceivers
 from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
 from taskgate.events import event as tell
@@ -56,7 +53,7 @@ def pass_on(outbox: Outbox, records: list[Record]) -> dict[str, Any]:
     """
     for record in records:
         try:
-            if newly_owed(record):
+            if newly_owed(record) or brought_forward(record, outbox.ports.now()):
                 outbox.ports.errands.send(id_of(record["dynamodb"]["NewImage"]), 0)
         except Unavailable:
             return {"batchItemFailures": [{"itemIdentifier": _sequence(record)}]}
@@ -67,6 +64,13 @@ def newly_owed(record: Record) -> bool:
     """Whether the change made the task owe: later looks have errands of their own."""
     change = record["dynamodb"]
     return _owed(change.get("NewImage")) and not _owed(change.get("OldImage"))
+
+
+def brought_forward(record: Record, now: int) -> bool:
+    """Whether somebody asked for what was to come later: it is due now, and was not."""
+    change = record["dynamodb"]
+    old, new = _due_at(change.get("OldImage")), _due_at(change.get("NewImage"))
+    return new is not None and new < min(old or 0, now + 1000)
 
 
 def settle(outbox: Outbox, record: Record) -> None:
@@ -87,6 +91,11 @@ def _owed(image: Mapping[str, Any] | None) -> bool:
     return str((image or {}).get("clock_shard", {}).get("S", "")).startswith("owed#")
 
 
+def _due_at(image: Mapping[str, Any] | None) -> int | None:
+    """The clock of what a task owes; None when it owes nothing."""
+    return int(image["due_at"]["N"]) if image and _owed(image) else None
+
+
 def _sequence(record: Record) -> str:
     return str(record["dynamodb"]["SequenceNumber"])
 
@@ -101,7 +110,6 @@ def _outbox() -> Outbox:
         catalog=CATALOG,
         environment=environment,
         courier=_courier(environment),
-        receivers=DynamoReceivers(clients.dynamodb(), table=environment.ephemeral_table, now=now),
         secrets=functools.partial(
             tenant_secrets, environment.webhook_master, environment.webhook_versions
         ),

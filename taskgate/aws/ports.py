@@ -10,6 +10,7 @@ from taskgate.aws.errands import SqsErrands
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
 from taskgate.aws.rates import DynamoRates
+from taskgate.aws.receivers import DynamoReceivers
 from taskgate.aws.slots import DynamoSlots
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.ports import Ports
@@ -39,6 +40,7 @@ def build(environment: Environment) -> Ports:
         slots=DynamoSlots(dynamodb, table=environment.ephemeral_table, now=now),
         lanes=SqsLanes(sqs, environment.lanes),
         errands=SqsErrands(sqs, environment.errands),
+        receivers=DynamoReceivers(dynamodb, table=environment.ephemeral_table, now=now),
         results=S3Results(clients.s3(), environment.results_bucket),
         now=now,
     )

@@ -95,6 +95,7 @@ def explanation_of(body: Mapping[str, Any]) -> Explanation:
         worker=holder.get("worker"),
         last_sign_at=time_of(holder.get("last_sign_at")),
         waiting=(body.get("lane") or {}).get("waiting"),
+        owes=tuple(map(str, (body.get("owes") or {}).get("duties") or ())),
         raw=body,
     )
 

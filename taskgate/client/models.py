@@ -173,6 +173,8 @@ class Explanation:
     """When its worker was last heard of."""
     waiting: int | None
     """About how many wait in its lane; None while it is in none."""
+    owes: tuple[str, ...] = ()
+    """What it owes, once it has ended: `follow_ups`, `clean_up`, `callback`."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The answer as it came."""
 

@@ -12,14 +12,16 @@ from typing import Final
 
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
+from taskgate.gateway.debts import Debts, debt_sentences, debts_of
 from taskgate.gateway.reading import visible
 from taskgate.gateway.stories import STORIES, about
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
 from taskgate.lifecycle.verdict import last_sign
 from taskgate.ports import Ports, Pulse
 from taskgate.principal import Principal
+from taskgate.receivers import Health, receiver_at
 from taskgate.settings import Timing
-from taskgate.task import CancelMode, Task
+from taskgate.task import CancelMode, Duty, Task
 
 SWEEP_MS: Final = Timing().sweep_every * 1000
 IN_LANE: Final = frozenset({State.CREATED, State.QUEUED, State.RETRYING})
@@ -29,6 +31,7 @@ ACTIONS: Final[Mapping[str, Verb]] = {
     "extend": Verb.EXTEND,
     "recover": Verb.RESCUE,
     "retry": Verb.REOPEN,
+    "redeliver": Verb.REDELIVER,
 }
 """Routes that its owner may ask for, by the verb that must know the state."""
 OPERATORS: Final[Mapping[str, Verb]] = {"pause": Verb.PAUSE, "resume": Verb.RESUME}
@@ -72,6 +75,8 @@ class Explanation:
     holder: Holder | None
     waiting: int | None
     """About how many messages wait in its lane, its own among them; None when it is in none."""
+    owes: Debts | None
+    """What it owes, once it has ended."""
     actions: Sequence[str]
     sentences: Sequence[str]
 
@@ -84,20 +89,31 @@ def explained(ports: Ports, principal: Principal, task_id: str) -> Explanation:
     current = pulse if pulse and pulse.attempt == task.attempt else None
     waiting = _waiting(ports, task) if task.state in IN_LANE else None
     manages = principal.manages(task.owner)
-    return explain(task, current, waiting, ports.now(), operator=manages)
+    receiver = _receiver(ports, task) if Duty.CALLBACK in task.owes else None
+    return explain(task, current, waiting, ports.now(), operator=manages, receiver=receiver)
 
 
 def explain(
-    task: Task, pulse: Pulse | None, waiting: int | None, now: int, *, operator: bool = False
+    task: Task,
+    pulse: Pulse | None,
+    waiting: int | None,
+    now: int,
+    *,
+    operator: bool = False,
+    receiver: Health | None = None,
 ) -> Explanation:
-    """The whole story from the record, the pulse of the present attempt and the lane's count."""
+    """The whole story from the record, the pulse of the present attempt and the lane's count.
+
+    `receiver` is how the one whom the task still has to call back has answered lately.
+    """
     holder = _holder(task, pulse)
     why, waits_for = STORIES[task.state](task, now)
-    look, limit = _look(task, now), next_limit(task)
+    look, limit, owes = _look(task, now), next_limit(task), debts_of(task, receiver)
     told = [why, _held(holder, now), waits_for and f"It waits for {waits_for}."]
     told += [
         _lane(task, waiting),
         _capped(task),
+        *debt_sentences(task, owes, now),
         _looks(look, now),
         _limits(limit, now),
         _budgets(task),
@@ -110,6 +126,7 @@ def explain(
         limit=limit,
         holder=holder,
         waiting=waiting,
+        owes=owes,
         actions=_actions(task, operator=operator),
         sentences=[sentence for sentence in told if sentence],
     )
@@ -137,6 +154,15 @@ def _waiting(ports: Ports, task: Task) -> int | None:
         return ports.lanes.waiting(task.lane)
     except Unavailable as error:
         swallowed("lane_uncounted", error, task=task.id)
+        return None
+
+
+def _receiver(ports: Ports, task: Task) -> Health | None:
+    url = task.callback.url if task.callback else ""
+    try:
+        return ports.receivers.get(receiver_at(task.owner.tenant, url))
+    except Unavailable as error:
+        swallowed("receiver_unread", error, task=task.id)
         return None
 
 
@@ -178,6 +204,8 @@ def _actions(task: Task, *, operator: bool) -> list[str]:
     found = [name for name, verb in known.items() if task.state in RULES[verb].sources]
     if task.state in HELD and "pause" in found:
         found.remove("pause")  # only its worker may hand back what it holds
+    if task.callback is None and "redeliver" in found:
+        found.remove("redeliver")
     if task.state is State.STALLED:
         found.append("fail")
     return sorted(found)

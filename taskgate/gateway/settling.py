@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
-from urllib.parse import urlsplit
 
 from taskgate.catalog import Catalog
 from taskgate.errors import Refused, Unavailable
@@ -23,7 +22,7 @@ from taskgate.lifecycle import owing
 from taskgate.lifecycle.change import Stamp
 from taskgate.lifecycle.history import cap_bytes
 from taskgate.ports import Due, Ports
-from taskgate.receivers import Receivers, receiver_of
+from taskgate.receivers import receiver_at
 from taskgate.settings import Environment
 from taskgate.task import Duty, Task, Tried
 from taskgate.webhooks.signing import signed
@@ -49,7 +48,6 @@ class Outbox:
     catalog: Catalog
     environment: Environment
     courier: Courier
-    receivers: Receivers
     secrets: Callable[[str], tuple[str, ...]]
     """A tenant's signing secrets, the newest first."""
     draw: Callable[[], float] = random.random
@@ -72,7 +70,7 @@ class Outbox:
         if task is None or task.callback is None or not news.current(task, told):
             return "no_news"
         now, receiver = self.ports.now(), _receiver(task)
-        seen = self.receivers.get(receiver)
+        seen = self.ports.receivers.get(receiver)
         if seen.is_open:
             return "receiver_ill"  # its probes are for what must be delivered
         mine = pulse if pulse and pulse.attempt == task.attempt else None
@@ -81,7 +79,8 @@ class Outbox:
         headers = signed(message, now // 1000, raw, self.secrets(task.owner.tenant))
         attempt = self.courier(task.callback.url, headers, raw)
         noted, draw = self.ports.now(), self.draw()
-        delivering.note(self.receivers, receiver, Go(seen), attempt, now=noted, draw=draw)
+        went = Go(seen)
+        delivering.note(self.ports.receivers, receiver, went, attempt, now=noted, draw=draw)
         event("news", task=task.id, news=told, status=attempt.status, reason=attempt.reason.value)
         return "told"
 
@@ -135,7 +134,7 @@ class Outbox:
         assert task.callback is not None  # noqa: S101 - a callback is owed
         receiver = _receiver(task)
         now, since = self.ports.now(), task.ended_at or task.since
-        admitted = delivering.admit(self.receivers, receiver, owed_since=since, now=now)
+        admitted = delivering.admit(self.ports.receivers, receiver, owed_since=since, now=now)
         if isinstance(admitted, PutOff):
             return self._put_off(task, admitted.until)
         if not isinstance(admitted, Go):
@@ -147,7 +146,7 @@ class Outbox:
         started = self.ports.now()
         attempt = self._sent_to(task)
         noted, draw = self.ports.now(), self.draw()
-        delivering.note(self.receivers, receiver, admitted, attempt, now=noted, draw=draw)
+        delivering.note(self.ports.receivers, receiver, admitted, attempt, now=noted, draw=draw)
         return self._recorded(task, attempt, started)
 
     def _sent_to(self, task: Task) -> Attempt:
@@ -208,6 +207,4 @@ class Outbox:
 
 
 def _receiver(task: Task) -> str:
-    parts = urlsplit(task.callback.url if task.callback else "")
-    port = parts.port or (80 if parts.scheme == "http" else 443)
-    return receiver_of(task.owner.tenant, parts.hostname or "", port)
+    return receiver_at(task.owner.tenant, task.callback.url if task.callback else "")

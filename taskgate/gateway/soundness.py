@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from taskgate.books import Book, Record, Tasks
 from taskgate.lifecycle import clock
-from taskgate.lifecycle.states import ENDED, RULES, State, Verb
+from taskgate.lifecycle.states import ENDED, RULES, STAYING, State, Verb
 from taskgate.ports import Ledger
 from taskgate.task import Task
 
@@ -63,7 +63,9 @@ def missing_entry(task: Task) -> Verb | None:
     last = task.history[-1].to if task.history else None
     if last is task.state:
         return None
-    leading = [verb for verb, rule in RULES.items() if task.state in rule.targets]
+    leading = [
+        verb for verb, rule in RULES.items() if task.state in rule.targets and verb not in STAYING
+    ]
     direct = [verb for verb in leading if last in RULES[verb].sources]
     return (direct or leading)[0]
 

@@ -155,9 +155,15 @@ def rearmed(task: Task, stamp: Stamp, look_at: int | None = None, **sets: Any) -
     return _change(task, None, read(task), stamp, sets)
 
 
-def rested(task: Task, stamp: Stamp, **sets: Any) -> Change:
-    """An ended task settles, or puts off, some of what it owes; its state stays."""
+def rested(task: Task, stamp: Stamp, verb: Verb | None = None, **sets: Any) -> Change:
+    """An ended task settles, or puts off, some of what it owes; its state stays.
+
+    With a verb somebody asked for it, and the history tells who.
+    """
     sets |= {"state": task.state, "ended_at": task.ended_at}
+    if verb:
+        require(task, verb)
+        sets["history"] = fold((*task.history, _entry(verb, task.state, task.attempt, stamp)))
     sets["due_at"] = clock.due(replace(task, **sets))
     return _change(task, None, read(task), stamp, sets)
 

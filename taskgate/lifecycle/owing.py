@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from taskgate.errors import IllegalTransition
 from taskgate.lifecycle.change import Change, Stamp, rested
+from taskgate.lifecycle.states import Verb
 from taskgate.task import Callback, CallbackState, Duty, Task, Tried
 
 KEPT_TRIES: Final = 10
@@ -56,11 +57,11 @@ def tried_again_at(task: Task, stamp: Stamp, tried: Tried, at: int) -> Change:
 
 def redeliver(task: Task, stamp: Stamp) -> Change:
     """By hand: owe the callback once more, with a fresh schedule."""
-    if not task.state.ended or task.callback is None:
-        raise IllegalTransition("redeliver", task.state)
+    if task.callback is None:
+        raise IllegalTransition(Verb.REDELIVER, task.state)
     owes = (*(d for d in task.owes if d is not Duty.CALLBACK), Duty.CALLBACK)
     fresh = replace(task.callback, state=CallbackState.PENDING, schedule=0)
-    return rested(task, stamp, owes=owes, owed_at=stamp.at, callback=fresh)
+    return rested(task, stamp, Verb.REDELIVER, owes=owes, owed_at=stamp.at, callback=fresh)
 
 
 def _owing(task: Task, duty: Duty) -> tuple[Duty, ...]:

@@ -56,6 +56,7 @@ class Verb(StrEnum):
     CANCEL = "cancel"
     STOPPED = "stopped"
     REOPEN = "reopen"
+    REDELIVER = "redeliver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,4 +161,12 @@ RULES: Final[Mapping[Verb, Rule]] = {
         "this attempt",
     ),
     Verb.REOPEN: _rule({_S.FAILED, _S.TIMED_OUT}, {_S.QUEUED}, "owner, operator", "generation + 1"),
+    Verb.REDELIVER: _rule(
+        set(ENDED),
+        set(ENDED),
+        "owner, operator",
+        "a callback; the state stays, and is told of anew",
+    ),
 }
+STAYING: Final = frozenset({Verb.REDELIVER})
+"""Verbs that the history tells of and that leave the state as it is."""

@@ -32,6 +32,7 @@ from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory_errands import MemoryErrands
 from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.testing.memory_results import MemoryResults
 from taskgate.testing.memory_slots import MemorySlots
 
@@ -269,6 +270,7 @@ class MemoryWorld:
         self.keys = MemoryKeys()
         self.slots = MemorySlots()
         self.errands = MemoryErrands(self.clock)
+        self.receivers = MemoryReceivers()
         self.ports = Ports(
             tasks=self.tasks,
             pulses=self.pulses,
@@ -277,6 +279,7 @@ class MemoryWorld:
             lanes=self.lanes,
             results=self.results,
             errands=self.errands,
+            receivers=self.receivers,
             now=self.clock,
         )
 

@@ -136,6 +136,32 @@ def test_a_callback_comes_within_seconds_of_the_end_and_once_more_when_asked_for
     assert first.body == second.body
 
 
+def test_a_callback_that_waits_for_its_next_try_is_sent_at_once_when_it_is_asked_for(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    down = (says(500),) * 3
+    with (
+        Receiver(*down, says(204), secrets=client.webhook_secrets()) as receiver,
+        working(stack, "gpu"),
+    ):
+        handle = client.submit("text_to_image", QUICK, callback_url=receiver.url)
+        handle.wait(timeout=60)
+        for tries in range(1, len(down) + 1):
+            until(lambda tries=tries: handle.callback().tries == tries, 40)
+            if tries < len(down):
+                bring_forward(stack, handle.id)
+        told = handle.explain()
+        assert (told.owes, told.actions) == (("callback",), ("redeliver",))
+        assert "3 attempts so far, the last one: server_error 500" in " ".join(told.sentences)
+        asked = time.time()
+        handle.redeliver()
+        receiver.wait_for(len(down) + 1, 30)
+        until(lambda: handle.callback().delivered, 10)
+    after = receiver.arrived[-1].at - asked
+    print(f"from the request to have it sent again to its arrival: {after:.2f} s")  # noqa: T201 - the figure is the show
+    assert handle.get().history[-1].verb == "redeliver"
+
+
 def test_a_chain_runs_to_its_end_and_each_of_its_tasks_is_told_of(
     stack: LocalStack, client: Taskgate, tmp_path: Any
 ) -> None:

@@ -215,7 +215,7 @@ RIGHTS = {
     "ApiFunction": {
         "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_user": ["Query"],
-        "ephemeral": ["BatchGetItem", "UpdateItem"],
+        "ephemeral": ["BatchGetItem", "GetItem", "UpdateItem"],
         "lanes": ["GetQueueAttributes", "SendMessage"],
         "results": ["GetObject"],
         "webhook master": ["GetSecretValue"],

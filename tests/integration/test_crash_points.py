@@ -159,7 +159,6 @@ class Life:
             catalog=CATALOG,
             environment=self.environment,
             courier=self._deliver,
-            receivers=MemoryReceivers(),
             secrets=lambda tenant: secrets_for(bytes(32), tenant, [1]),
         )
         self.errands: list[str] = []
@@ -229,6 +228,7 @@ def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable
             lanes=SqsLanes(sqs, one_shard.lanes),
             results=S3Results(s3, one_shard.results_bucket),
             errands=SqsErrands(sqs, one_shard.errands),
+            receivers=MemoryReceivers(),
             now=clock,
         )
 

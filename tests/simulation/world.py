@@ -33,7 +33,6 @@ from taskgate.settings import Environment
 from taskgate.task import Callback, CancelMode, Owner, Task
 from taskgate.testing.faults import Crash
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.webhooks import secrets_for
 
 ENVIRONMENT: Final = Environment(
@@ -139,7 +138,6 @@ class Simulation:
             catalog=CATALOG,
             environment=ENVIRONMENT,
             courier=self._deliver,
-            receivers=MemoryReceivers(),
             secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
             draw=self.rng.random,
         )

@@ -30,7 +30,6 @@ from taskgate.routes import ROUTES, Route
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.webhooks import secrets_for
 from taskgate.webhooks.deriving import key_for
 from tests.unit.functions.documented import assert_documented
@@ -105,7 +104,6 @@ class ApiWorld:
             catalog=catalog,
             environment=room.environment,
             courier=self._post,
-            receivers=MemoryReceivers(),
             secrets=self._secrets,
             draw=lambda: 0.5,
         )

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import pytest
 
 from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.lifecycle.history import MAX_ENTRIES
 from taskgate.lifecycle.states import State
 from taskgate.testing.factories import task_in
 from taskgate.webhooks import verify
@@ -170,6 +171,29 @@ def test_a_redelivery_starts_the_schedule_anew_and_does_not_wait_for_the_old_one
     api.post(f"/v1/tasks/{task_id}/callback/redeliver")
     api.settle()
     assert len(api.letters) == 5
+
+
+def test_a_redelivery_stands_in_the_history_with_who_asked_and_when(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = told(api, tmp_path)
+    api.world.clock.advance(90)
+    for caller in (ADA, OPERATOR):
+        api.post(f"/v1/tasks/{task_id}/callback/redeliver", caller=caller)
+    *_, end, mine, operators = api.get(f"/v1/tasks/{task_id}").json["history"]
+    assert end["verb"] == "succeed"
+    assert (mine["verb"], mine["from"], mine["to"]) == ("redeliver", "succeeded", "succeeded")
+    assert [mine["actor"], operators["actor"]] == ["user:ada", "operator:olga"]
+    assert mine["at"] == "2026-09-21T14:14:50.000Z"
+
+
+def test_redelivering_for_ever_never_makes_a_task_too_large(api: ApiWorld, tmp_path: Path) -> None:
+    task_id = told(api, tmp_path)
+    for _ in range(MAX_ENTRIES + 10):
+        api.post(f"/v1/tasks/{task_id}/callback/redeliver")
+    history = api.get(f"/v1/tasks/{task_id}").json["history"]
+    assert len(history) == MAX_ENTRIES
+    assert sum(entry["folded"] for entry in history) == 14
 
 
 def test_nothing_is_redelivered_before_the_end_or_without_a_callback(api: ApiWorld) -> None:

@@ -12,12 +12,12 @@ import pytest
 from functions.event_bus.handler import run
 from taskgate.aws.codec import encode
 from taskgate.errors import Unavailable
-from taskgate.lifecycle import transitions
-from taskgate.lifecycle.change import applied, rearmed
+from taskgate.lifecycle import owing, transitions
+from taskgate.lifecycle.change import applied, noted, rearmed
 from taskgate.lifecycle.history import MAX_ENTRIES
-from taskgate.lifecycle.states import State
+from taskgate.lifecycle.states import RULES, State, Verb
 from taskgate.lifecycle.transitions import Outcome
-from taskgate.task import Task
+from taskgate.task import Callback, Task
 from taskgate.testing.factories import T0, stamp, task_in
 
 
@@ -69,6 +69,17 @@ def test_a_clock_that_moved_is_no_event() -> None:
     assert bus.entries == []
 
 
+def test_an_end_is_told_once_whatever_its_history_tells_later() -> None:
+    bus, end = Bus(), replace(life()[-1], callback=Callback("https://a.example", ()))
+    asked = applied(end, owing.redeliver(end, stamp(T0 + 9)))
+    late = applied(asked, noted(asked, Verb.SUCCEED, stamp(T0 + 10), 1))
+    running = life()[2]
+    refused = applied(running, noted(running, Verb.SUCCEED, stamp(T0 + 11), 0))
+    records = [record(end, asked), record(asked, late), record(running, refused)]
+    assert run(records, bus.put) == {"batchItemFailures": []}
+    assert bus.entries == []
+
+
 def test_a_transition_of_a_folded_history_is_told_all_the_same() -> None:
     bus, task = Bus(), task_in(State.QUEUED)
     task = replace(task, history=task.history * MAX_ENTRIES)
@@ -104,6 +115,7 @@ def test_a_bus_that_is_away_fails_the_first_and_loses_none() -> None:
 @pytest.mark.parametrize("state", list(State))
 def test_every_state_has_a_kind_of_its_own(state: State) -> None:
     bus, task = Bus(), task_in(state)
-    task = replace(task, history=(replace(task.history[0], to=state),))
+    verb = next(verb for verb, rule in RULES.items() if state in rule.targets)
+    task = replace(task, history=(replace(task.history[0], verb=verb, to=state),))
     run([record(None, task)], bus.put)
     assert bus.kinds == [f"Task {state.replace('_', ' ').title()}"]

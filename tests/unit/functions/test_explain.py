@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from taskgate.errors import Unavailable
+from taskgate.gateway.delivering import Attempt, Reason
 from taskgate.gateway.explaining import explain
 from taskgate.gateway.stories import about
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.lifecycle.states import HELD, LIVE, State
 from taskgate.ports import Pulse
-from taskgate.task import CancelMode
+from taskgate.task import CancelMode, Duty
 from taskgate.testing.factories import LIMITS, T0, task_in
 from tests.unit.functions.api_world import ADA, EVE, OPERATOR, PROMPT, ApiWorld
 from tests.unit.functions.ports_between import breaking, counting
@@ -160,6 +162,81 @@ def test_a_failed_task_says_why_and_that_it_may_run_again(api: ApiWorld) -> None
     assert told["sentences"][-1].startswith("Nothing is owed")  # type: ignore[index]
 
 
+def owing(api: ApiWorld, folder: Path, *answers: Attempt) -> str:
+    """A task that has succeeded and whose receiver gives these answers."""
+    api.receiver_says = list(answers)
+    url = "https://hooks.example.com/taskgate"
+    task_id = api.submitted({**PROMPT, "callback_url": url, "callback_events": ["task.succeeded"]})
+    api.succeed(api.claim(), folder, "image.png")
+    return task_id
+
+
+DOWN = Attempt(503, Reason.SERVER_ERROR, 9)
+
+
+def test_an_ended_task_says_how_far_its_callback_has_come(api: ApiWorld, tmp_path: Path) -> None:
+    task_id = owing(api, tmp_path, DOWN)
+    assert "no attempt so far; the next now." in str(_told(api, task_id)["sentences"])
+    api.settle()
+    told = _told(api, task_id)
+    owes: Any = told["owes"]
+    assert (owes["duties"], owes["callback"]["tries"]) == (["callback"], 1)
+    assert owes["callback"]["last"]["status"] == 503
+    assert owes["callback"]["next_try_at"] == owes["next_at"] == "2026-09-21T14:13:25.000Z"
+    assert owes["callback"]["receiver"]["breaker"] == "failing"
+    said = (
+        "Its callback is still to be delivered: 1 attempts so far, the last one: server_error 503;"
+        " the next in about 5 s."
+    )
+    assert said in told["sentences"]  # type: ignore[operator]
+    assert told["actions"] == ["redeliver"]
+    api.settle(hours=0.01)
+    assert _told(api, task_id)["owes"] is None
+
+
+def test_an_ended_task_says_that_its_receiver_is_ill_and_when_it_is_probed(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    ids = [owing(api, tmp_path) for _ in range(6)]
+    api.receiver_says = [DOWN] * 5
+    api.settle()
+    told = _told(api, ids[-1])
+    receiver = told["owes"]["callback"]["receiver"]  # type: ignore[index]
+    assert (receiver["breaker"], receiver["failures"]) == ("open", 5)
+    assert receiver["since"] < receiver["next_probe_at"]
+    said = "Its receiver has failed 5 times in a row and has been out for about 0 s"
+    assert said in str(told["sentences"])
+
+
+def test_a_given_up_callback_is_said_to_be_one_that_may_be_sent_again(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = owing(api, tmp_path, Attempt(410, Reason.GONE, 2))
+    api.settle()
+    told = _told(api, task_id)
+    said = (
+        "Its callback was given up after 1 attempts, the last one: gone 410; it may be sent again."
+    )
+    assert said in told["sentences"]  # type: ignore[operator]
+    assert (told["owes"], told["actions"]) == (None, ["redeliver"])
+
+
+def test_an_ended_task_says_that_follow_ups_and_clean_up_are_owed() -> None:
+    duties = (Duty.FOLLOW_UPS, Duty.CLEAN_UP)
+    task = task_in(State.SUCCEEDED, owes=duties, owed_at=NOW + 9_000, follow_ups=2)
+    told = explain(task, None, None, NOW)
+    assert told.owes is not None
+    assert (told.owes.duties, told.owes.next_at, told.owes.callback) == (duties, NOW + 9_000, None)
+    assert "What follows it (2 tasks) is still to be put on record." in told.sentences
+    assert "What it left behind is still to be removed." in told.sentences
+
+
+def test_a_receiver_that_cannot_be_read_leaves_the_rest_of_the_story(tmp_path: Path) -> None:
+    api = ApiWorld(between=breaking("receivers", "get", Unavailable()))
+    told = _told(api, owing(api, tmp_path))
+    assert told["owes"]["callback"]["receiver"] is None  # type: ignore[index]
+
+
 def test_a_paused_task_names_who_holds_it_back(api: ApiWorld) -> None:
     task_id = api.submitted()
     api.post(f"/v1/tasks/{task_id}/pause", None, OPERATOR)
@@ -177,7 +254,7 @@ def test_an_operator_may_ask_about_any_task_and_a_stranger_about_none(
     assert api.get(f"/v1/tasks/{task_id}/explain", EVE).code == "task_not_found"
 
 
-def test_an_explanation_takes_two_calls_and_one_where_no_lane_counts() -> None:
+def test_an_explanation_takes_two_calls_and_one_where_no_lane_counts(tmp_path: Path) -> None:
     calls: list[str] = []
     api = ApiWorld(between=counting(calls))
     task_id = api.submitted()
@@ -188,6 +265,10 @@ def test_an_explanation_takes_two_calls_and_one_where_no_lane_counts() -> None:
     calls.clear()
     _told(api, task_id)
     assert calls == ["tasks.get_with_pulse"]
+    ended = owing(api, tmp_path)
+    calls.clear()
+    _told(api, ended)
+    assert calls == ["tasks.get_with_pulse", "receivers.get"]
 
 
 def test_a_lane_that_cannot_be_counted_leaves_the_rest_of_the_story() -> None:

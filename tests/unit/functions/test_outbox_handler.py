@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from functions.outbox_callback.handler import newly_owed, run
+from taskgate.aws.codec import encode
 from taskgate.errors import Unavailable
+from taskgate.gateway import telling
+from taskgate.lifecycle import owing
+from taskgate.lifecycle.change import applied
 from taskgate.lifecycle.states import State
 from taskgate.task import Task
+from taskgate.testing.factories import T0, stamp
 from tests.unit.gateway.test_settling import DOWN, OK, Post, callback
+from tests.unit.gateway.test_worker_gateway import WHO
 
 
 def image(task: Task, shard: str | None) -> dict[str, Any]:
     item: dict[str, Any] = {"pk": {"S": f"TASK#{task.id}"}, "sk": {"S": "TASK"}}
-    return item | ({"clock_shard": {"S": shard}} if shard else {})
+    clock = {"clock_shard": {"S": shard}, "due_at": {"N": str(T0)}} if shard else {}
+    return item | clock
 
 
 def change(task: Task, old: str | None, new: str | None, number: int = 1) -> dict[str, Any]:
-    return {
-        "eventSource": "aws:dynamodb",
-        "dynamodb": {
-            "SequenceNumber": str(number),
-            "OldImage": image(task, old),
-            "NewImage": image(task, new),
-        },
-    }
+    return record(image(task, old), image(task, new), number)
+
+
+def record(old: Any, new: Any, number: int = 1) -> dict[str, Any]:
+    images = {"SequenceNumber": str(number), "OldImage": old, "NewImage": new}
+    return {"eventSource": "aws:dynamodb", "dynamodb": images}
 
 
 def errand(task_id: str, message_id: str = "m1") -> dict[str, Any]:
@@ -60,6 +66,38 @@ def test_a_change_of_the_stream_becomes_an_errand_and_no_request(tmp_path: Any) 
     assert run(post.outbox, {"Records": records}, 30_000) == {"batchItemFailures": []}
     assert [task_id for _, task_id, _ in post.errands.sent] == [task.id]
     assert post.letters.sent == []
+
+
+def changes(post: Post, do: Callable[[], object], task_id: str) -> dict[str, Any]:
+    """The stream's record of what `do` does to the task."""
+    before = encode(post.task(task_id), 16)
+    do()
+    return record(before, encode(post.task(task_id), 16))
+
+
+def test_a_callback_that_waits_for_its_next_try_is_sent_at_once_when_it_is_asked_for(
+    tmp_path: Any,
+) -> None:
+    post = Post(DOWN, OK)
+    task = post.succeeded(tmp_path, callback=callback())
+    post.outbox.settle(task.id)
+    post.errands.sent.clear()
+    asked = changes(post, lambda: telling.redeliver(post.world.ports, WHO, task.id), task.id)
+    run(post.outbox, {"Records": [asked]}, 30_000)
+    assert [sent[1] for sent in post.errands.sent] == [task.id]
+    assert post.outbox.settle(task.id) == "delivered"
+
+
+def test_an_attempt_that_failed_is_no_reason_to_look_at_once(tmp_path: Any) -> None:
+    post = Post(DOWN)
+    task = post.succeeded(tmp_path, callback=callback())
+    underway = record(
+        encode(applied(task, owing.begun(task, stamp(post.world.clock()))), 16),
+        changes(post, lambda: post.outbox.settle(task.id), task.id)["dynamodb"]["NewImage"],
+    )
+    post.errands.sent.clear()
+    run(post.outbox, {"Records": [underway]}, 30_000)
+    assert post.errands.sent == []
 
 
 def test_a_change_that_cannot_be_passed_on_is_named_and_those_after_it_come_again(

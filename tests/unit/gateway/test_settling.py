@@ -24,7 +24,6 @@ from taskgate.task import Callback, CallbackState, CancelMode, Duty, Task
 from taskgate.testing.factories import OWNER, stamp, task_in
 from taskgate.testing.faults import Crash
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.webhooks import secrets_for, verify
 from tests.unit.gateway.test_worker_gateway import BROKEN, ENVIRONMENT, WHO, claimed, gateway
 
@@ -56,13 +55,12 @@ class Post:
     def __init__(self, *answers: Attempt | BaseException) -> None:
         self.world = MemoryWorld()
         self.letters, self.errands = Letters(iter(answers)), self.world.errands
-        self.receivers = MemoryReceivers()
+        self.receivers = self.world.receivers
         self.outbox = Outbox(
             ports=self.world.ports,
             catalog=CATALOG,
             environment=ENVIRONMENT,
             courier=self.letters,
-            receivers=self.receivers,
             secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
             draw=lambda: 0.5,
         )
