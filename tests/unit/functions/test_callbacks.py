@@ -183,7 +183,7 @@ def test_a_redelivery_stands_in_the_history_with_who_asked_and_when(
     *_, end, mine, operators = api.get(f"/v1/tasks/{task_id}").json["history"]
     assert end["verb"] == "succeed"
     assert (mine["verb"], mine["from"], mine["to"]) == ("redeliver", "succeeded", "succeeded")
-    assert [mine["actor"], operators["actor"]] == ["user:ada", "operator:olga"]
+    assert [mine["actor"], operators["actor"]] == ["user:ada", "operator:olga/k9"]
     assert mine["at"] == "2026-09-21T14:14:50.000Z"
 
 
