@@ -34,6 +34,8 @@ DEAD_LETTERS: Final = "dead_letters"
 UNACCOUNTED: Final = "TasksUnaccounted"
 RECONCILE_RAN: Final = "ReconcileRan"
 REPAIRS: Final = "TasksRepaired"
+CANCELS_ENFORCED: Final = "cancels_enforced"
+CANCELS_UNHEARD: Final = "cancels_unheard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
         Metric(EXECUTING_COUNT, COUNT, "count", "type"),
         Metric(EXECUTING_DURATION, SECONDS, "durations", "type"),
     ),
+    "cancel_enforced": (Metric(CANCELS_ENFORCED, label="type"),),
+    "cancel_unheard": (Metric(CANCELS_UNHEARD, label="type"),),
     "dead_letter": (Metric(DEAD_LETTERS, label="pool", named_by="step"),),
     "reconciled": (
         Metric(RECONCILE_RAN, COUNT, "ran"),

@@ -10,10 +10,36 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from taskgate.lifecycle.change import Change
+from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
 from taskgate.results import Results
 from taskgate.slots import Slots
 from taskgate.task import Owner, Task
+
+__all__ = [
+    "Delivery",
+    "Due",
+    "Errands",
+    "IdempotencyKey",
+    "Lanes",
+    "Ledger",
+    "Message",
+    "Now",
+    "Page",
+    "Ports",
+    "Problem",
+    "Pulse",
+    "Pulses",
+    "Rates",
+    "Receivers",
+    "Replay",
+    "Results",
+    "Seen",
+    "Signal",
+    "Slots",
+    "Submission",
+    "TaskStore",
+]
 
 T = TypeVar("T")
 
@@ -96,29 +122,6 @@ class Page(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
-    """What the gateway tells the worker of one attempt, through the pulse."""
-
-    kind: str
-    """``cancel_soft``, ``cancel_hard``, ``lost`` or ``deadline``."""
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pulse:
-    """The ephemeral side of a running attempt. Times are epoch ms."""
-
-    task_id: str
-    attempt: int
-    worker: str = ""
-    beat_at: int = 0
-    progress: float = 0.0
-    """0 to 1, never falling within an attempt."""
-    stage: str = ""
-    signal: Signal | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """What a lane carries: ids only, never anything that a user wrote."""
 
@@ -194,21 +197,6 @@ class TaskStore(Protocol):
 
     def ledger(self, owner: Owner) -> Ledger:
         """The owner's books, all shards added up."""
-
-
-class Pulses(Protocol):
-    """The ephemeral side: beats, progress, signals."""
-
-    def beat(self, pulse: Pulse) -> Pulse:
-        """Record a beat and bring back the pulse with its signal.
-
-        Progress never falls within an attempt. Raises `LeaseLost` when a newer attempt has beaten.
-        """
-
-    def signal(self, task_id: str, signal: Signal) -> None:
-        """Leave a word for the worker of an attempt; a newer attempt's pulse is left alone."""
-
-    def get(self, task_id: str) -> Pulse | None: ...
 
 
 class Rates(Protocol):

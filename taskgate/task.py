@@ -47,7 +47,7 @@ class Limits:
 
 
 class CancelMode(StrEnum):
-    """`soft` lets the run go on and drops its result; `hard` stops the child."""
+    """`soft` lets the run go on and keeps its result from the caller; `hard` stops the child."""
 
     SOFT = "soft"
     HARD = "hard"
@@ -55,11 +55,20 @@ class CancelMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CancelRequest:
-    """A cancel that was asked for while the task was held."""
+    """A cancel, and how far it has come: asked for, seen by the worker, stopped."""
 
     mode: CancelMode
     code: ErrorCode
     at: int
+    """When it was asked for."""
+    by: str = ""
+    """Who asked."""
+    seen_at: int | None = None
+    """When the worker had the word; None while it runs (its pulse knows), or if none ever had it."""
+    stopped_at: int | None = None
+    """When nothing computed the task any more."""
+    enforced: bool = False
+    """No worker said that it stopped: the grace was over, and a late one is refused."""
 
 
 @dataclass(frozen=True, slots=True)

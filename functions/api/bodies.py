@@ -167,7 +167,10 @@ class CancelBody(Body):
 
     mode: Annotated[
         Literal["soft", "hard"],
-        Field(description="`soft` lets the run go on and drops its result; `hard` stops it."),
+        Field(
+            description="`soft` lets a run go on: its result is kept from you now, and given at once"
+            " to your next identical submit. `hard` stops it and removes what it had made."
+        ),
     ] = "soft"
     reason: Reason = ""
 

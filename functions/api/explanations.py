@@ -36,6 +36,7 @@ def _shown(told: Explanation) -> dict[str, Any]:
         "next_limit": limit and {"name": limit.name, "at": when(limit.at), "then": limit.then},
         "holder": told.holder and _holder(told.holder),
         "lane": {"name": task.lane, "waiting": told.waiting},
+        "cancel": views.cancel(task, told.pulse),
         "budgets": views.budgets(task.budgets),
         "owes": told.owes and _owes(told.owes),
         "actions": list(told.actions),

@@ -23,6 +23,7 @@ from functions.http.shapes import (
 )
 from taskgate.catalog import CATALOG
 from taskgate.gateway import explaining
+from taskgate.gateway.steering import CancelOutcome
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.task import CancelMode
@@ -52,6 +53,7 @@ def components() -> dict[str, Schema]:
         "State": {"enum": [state.value for state in State], "type": "string"},
         "Error": object_of(ERROR),
         "ErrorInFull": object_of({**ERROR, "details": TEXT}),
+        "Canceled": object_of(CANCELED),
         "ResultFile": object_of(RESULT_FILE),
         "Result": object_of(RESULT),
         "TaskTypes": object_of({"task_types": list_of(object_of(TASK_TYPE))}),
@@ -136,7 +138,14 @@ SUMMARY: Final[Schema] = {
             {
                 "mode": {"type": "string", "enum": [mode.value for mode in CancelMode]},
                 "code": ERROR["code"],
-                "requested_at": TIME,
+                "asked_at": TIME,
+                "asked_by": TEXT,
+                "seen_at": described(or_null(TIME), "When its worker had the word."),
+                "stopped_at": described(or_null(TIME), "When nothing computed it any more."),
+                "enforced": {
+                    "type": "boolean",
+                    "description": "The grace was over before a worker said that it stopped.",
+                },
             }
         )
     ),
@@ -171,6 +180,11 @@ RECORD: Final[Schema] = {
     "limits": object_of({**dict.fromkeys(_LIMITS, SECONDS), "max_redeliveries": WHOLE}),
     "callback": described(or_null(ref("Callback")), "Null when nobody is to be told."),
     "history": list_of(_HISTORY_ENTRY),
+}
+CANCELED: Final[Schema] = {
+    **RECORD,
+    "outcome": {"type": "string", "enum": [outcome.value for outcome in CancelOutcome]},
+    "told": described(TEXT, "The outcome in plain words."),
 }
 PULSE: Final[Schema] = {
     "progress": {
@@ -216,6 +230,7 @@ EXPLANATION: Final[Schema] = {
             ),
         }
     ),
+    "cancel": SUMMARY["cancel"],
     "budgets": BUDGETS,
     "owes": described(or_null(object_of(DEBTS)), "What it owes, once it has ended."),
     "actions": list_of(

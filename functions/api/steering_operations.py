@@ -49,13 +49,15 @@ STEERING: Final[Mapping[tuple[str, str], Operation]] = {
         name="cancelTask",
         scope="tasks:write",
         summary="Cancel a task",
-        about="Safe to repeat: a task that has ended is answered as it is.",
+        about="Safe to repeat: a task that has ended is answered as it is, and `outcome` says"
+        " `too_late` if it ended in another way. While a soft cancel is under way, a hard one stops"
+        " the run after all; a soft one changes nothing of a hard one.",
         parameters=(TASK_ID,),
         body="Cancel",
         body_required=False,
         answers={
-            200: Answered("It has ended: canceled, or earlier in its own way.", "TaskRecord"),
-            202: Answered("Asked for; a worker must still stop.", "TaskRecord"),
+            200: Answered("It has ended: canceled, or earlier in its own way.", "Canceled"),
+            202: Answered("Asked for; a worker must still stop.", "Canceled"),
         },
         refuses=(*JSON_BODY[1:], errors.MissingScope, errors.TaskNotFound),
     ),

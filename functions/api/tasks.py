@@ -51,7 +51,7 @@ def cancel(desk: Desk, asked: Asked) -> Response[str]:
         desk.ports, asked.principal, asked.task_id, body.cancel_mode, body.reason
     )
     status = 202 if task.state is State.CANCELING else 200
-    return answer(views.record(task), status)
+    return answer(views.canceled(task), status)
 
 
 def _awaited(desk: Desk, task: Task, seconds: int) -> Task:

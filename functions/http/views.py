@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from functions.http.times import when
-from taskgate.gateway import telling
+from taskgate.gateway import canceling, steering, telling
 from taskgate.gateway.reading import View
 from taskgate.gateway.relating import Child, Relations
+from taskgate.gateway.steering import CancelOutcome
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
+from taskgate.ports import Pulse
 from taskgate.task import Limits, ResultFile, Task, TaskError, Tried
 
 
@@ -31,7 +34,7 @@ def summary(task: Task) -> dict[str, Any]:
         "ended_at": when(task.ended_at),
         "deadline_at": when(task.deadline_at),
         "error": _error_in_full(task.error),
-        "cancel": _cancel(task),
+        "cancel": cancel(task),
         "result": _result(task),
         "metadata": parsed(task.metadata) or {},
         "parent": task.parent,
@@ -57,6 +60,7 @@ def whole(view: View, relations: Relations) -> dict[str, Any]:
     return {
         **record(view.task),
         "updated_at": _updated(view),
+        "cancel": cancel(view.task, view.pulse),
         "progress": view.progress,
         "stage": view.stage,
         "children": [_child(child) for child in relations.children],
@@ -165,14 +169,26 @@ def _error_in_full(error: TaskError | None) -> dict[str, Any] | None:
     return {**light, "details": error.details} if light and error else None
 
 
-def _cancel(task: Task) -> dict[str, Any] | None:
-    if task.cancel is None:
+def cancel(task: Task, pulse: Pulse | None = None) -> dict[str, Any] | None:
+    """The cancel: asked, seen, stopped. While the worker runs, only its pulse knows what it saw."""
+    asked = task.cancel
+    if asked is None:
         return None
     return {
-        "mode": task.cancel.mode,
-        "code": task.cancel.code,
-        "requested_at": when(task.cancel.at),
+        "mode": asked.mode,
+        "code": asked.code,
+        "asked_at": when(asked.at),
+        "asked_by": asked.by,
+        "seen_at": when(canceling.seen(task, pulse)),
+        "stopped_at": when(asked.stopped_at),
+        "enforced": asked.enforced,
     }
+
+
+def canceled(task: Task) -> dict[str, Any]:
+    """The answer to a cancel: the task, and what the cancel came to."""
+    found = steering.outcome(task)
+    return {**record(task), "outcome": found, "told": _OUTCOMES[found](task)}
 
 
 def _result(task: Task) -> dict[str, Any] | None:
@@ -205,3 +221,15 @@ def _history(task: Task) -> list[dict[str, Any]]:
         }
         for before, entry in told(task.history)
     ]
+
+
+def _under_way(task: Task) -> str:
+    mode = task.cancel.mode if task.cancel else "hard"
+    return f"A {mode} cancel is under way: it is canceled when its worker has stopped."
+
+
+_OUTCOMES: Final[Mapping[CancelOutcome, Callable[[Task], str]]] = {
+    CancelOutcome.CANCELED: lambda _: "It is canceled: nothing computes it.",
+    CancelOutcome.CANCELING: _under_way,
+    CancelOutcome.TOO_LATE: lambda task: f"Too late: it had ended as {task.state} before.",
+}

@@ -166,12 +166,24 @@ def _read_error(value: Value) -> TaskError:
 
 
 def _write_cancel(cancel: CancelRequest) -> Value:
-    return s(f"{cancel.mode}|{cancel.code}|{cancel.at}")
+    times = (cancel.seen_at or "", cancel.stopped_at or "", "1" if cancel.enforced else "")
+    parts = (cancel.mode, cancel.code, cancel.at, *times, cancel.by)
+    return s("|".join(map(str, parts)))
 
 
 def _read_cancel(value: Value) -> CancelRequest:
-    mode, code, at = str(value["S"]).split("|")
-    return CancelRequest(CancelMode(mode), ErrorCode(code), int(at))
+    """Those of before the handshake have three parts."""
+    mode, code, at, *more = str(value["S"]).split("|", 6)
+    seen, stopped, enforced, by = more or ("", "", "", "")
+    return CancelRequest(
+        CancelMode(mode),
+        ErrorCode(code),
+        int(at),
+        by,
+        int(seen) if seen else None,
+        int(stopped) if stopped else None,
+        bool(enforced),
+    )
 
 
 def _write_callback(callback: Callback) -> Value:

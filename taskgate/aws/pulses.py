@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from taskgate.aws.clients import available, code_of
 from taskgate.aws.values import Item, Value, int_of, n, ratio, s, text_of
 from taskgate.errors import LeaseLost
-from taskgate.ports import Pulse, Signal
+from taskgate.ports import Pulse, Seen, Signal
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -37,7 +37,14 @@ def decode_pulse(item: Item, now: int) -> Pulse | None:
         progress=float(item["progress"]["N"]) if "progress" in item else 0.0,
         stage=text_of(item, "stage"),
         signal=Signal(kind, int(told)) if kind else None,
+        seen=_seen(text_of(item, "seen")),
     )
+
+
+def _seen(text: str) -> Seen | None:
+    kind, _, rest = text.partition("|")
+    attempt, _, at = rest.partition("|")
+    return Seen(kind, int(attempt), int(at)) if kind else None
 
 
 class DynamoPulses:
@@ -81,6 +88,28 @@ class DynamoPulses:
                 )
         except ClientError as error:
             # A newer attempt beats already: the word is for nobody.
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+
+    def acknowledge(self, task_id: str, seen: Seen) -> None:
+        known = f"{seen.kind}|{seen.attempt}|"
+        try:
+            with available():
+                self._client.update_item(
+                    TableName=self._table,
+                    Key=pulse_key(task_id),
+                    UpdateExpression="SET #seen = :seen",
+                    ConditionExpression="#attempt = :attempt AND"
+                    " (attribute_not_exists(#seen) OR NOT begins_with(#seen, :known))",
+                    ExpressionAttributeNames={"#seen": "seen", "#attempt": "attempt"},
+                    ExpressionAttributeValues={
+                        ":seen": s(f"{known}{seen.at}"),
+                        ":attempt": n(seen.attempt),
+                        ":known": s(known),
+                    },
+                )
+        except ClientError as error:
+            # Known already, or a newer attempt beats.
             if code_of(error) != "ConditionalCheckFailedException":
                 raise
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from taskgate.cli.options import AsJson, TaskId, client_of
-from taskgate.cli.printing import out, print_json
+from taskgate.cli.printing import aside, out, print_json
 from taskgate.cli.spans import At, In, span
 from taskgate.cli.story import headline
 from taskgate.client import Task
@@ -24,14 +24,17 @@ class Mode(StrEnum):
 def cancel(
     context: typer.Context,
     task_id: TaskId,
-    mode: Annotated[Mode, typer.Option(help="soft drops the result, hard stops the run.")] = (
-        Mode.SOFT
-    ),
+    mode: Annotated[
+        Mode, typer.Option(help="soft keeps the result for your next same submit, hard stops it.")
+    ] = Mode.SOFT,
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:
     """Ask a task to end; one that has ended is left as it is, and shown."""
-    _show(client_of(context).cancel(task_id, mode=mode.value, reason=reason), as_json=as_json)
+    task = client_of(context).cancel(task_id, mode=mode.value, reason=reason)
+    _show(task, as_json=as_json)
+    if not as_json and (told := task.raw.get("told")):
+        aside(str(told))
 
 
 def reschedule(

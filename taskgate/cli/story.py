@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from taskgate.cli.printing import plain, size_of, state_text, table
-from taskgate.client import Callback, HistoryEntry, Result, Task
+from taskgate.client import Callback, Cancel, HistoryEntry, Result, Task
 
 
 def told(task: Task) -> Group:
@@ -19,6 +19,8 @@ def told(task: Task) -> Group:
     parts: list[RenderableType] = [headline(task), Text(_figures(task), style="dim")]
     if task.error:
         parts.append(Text(f"{plain(task.error.code)}: {plain(task.error.message)}", style="red"))
+    if task.cancel:
+        parts.append(cancel_line(task.cancel))
     if task.history:
         parts += [Text(), life(task.history)]
     if task.result and task.result.files:
@@ -52,6 +54,15 @@ def life(history: Iterable[HistoryEntry]) -> Table:
             Text(plain(entry.reason), style="dim"),
         )
     return rows
+
+
+def cancel_line(cancel: Cancel) -> Text:
+    """Asked, seen, stopped: each with its time."""
+    steps = [("asked", cancel.asked_at), ("seen", cancel.seen_at), ("stopped", cancel.stopped_at)]
+    told = " · ".join(f"{name} {clock_text(at) or '–'}" for name, at in steps)
+    by = f" by {plain(cancel.asked_by)}" if cancel.asked_by else ""
+    enforced = " · enforced" if cancel.enforced else ""
+    return Text(f"{plain(cancel.mode)} cancel{by} · {told}{enforced}", style="dim")
 
 
 def family(task: Task) -> Table:

@@ -36,6 +36,7 @@ from taskgate.client.errors import (
 from taskgate.client.handle import TaskHandle
 from taskgate.client.models import (
     Callback,
+    Cancel,
     Child,
     Delivery,
     Explanation,
@@ -56,6 +57,7 @@ __all__ = [
     "ApiError",
     "Backoff",
     "Callback",
+    "Cancel",
     "Child",
     "ClientError",
     "Clock",

@@ -12,6 +12,7 @@ from typing import Any
 
 from taskgate.client.models import (
     Callback,
+    Cancel,
     Child,
     Delivery,
     Explanation,
@@ -42,6 +43,8 @@ def task_of(body: Mapping[str, Any]) -> Task:
         error=_error_of(body.get("error")),
         history=tuple(_entry_of(e) for e in body.get("history") or ()),
         result=result_of(body["result"]) if body.get("result") else None,
+        cancel=_cancel_of(body["cancel"]) if body.get("cancel") else None,
+        outcome=body.get("outcome"),
         metadata=dict(body.get("metadata") or {}),
         callback=callback_of(body["callback"]) if body.get("callback") else None,
         parent=body.get("parent"),
@@ -145,6 +148,17 @@ def _delivery_of(body: Mapping[str, Any]) -> Delivery:
         ms=int(body.get("ms") or 0),
         reason=str(body.get("reason", "")),
         detail=str(body.get("detail") or ""),
+    )
+
+
+def _cancel_of(body: Mapping[str, Any]) -> Cancel:
+    return Cancel(
+        mode=str(body["mode"]),
+        asked_at=time_of(body.get("asked_at")),
+        asked_by=str(body.get("asked_by") or ""),
+        seen_at=time_of(body.get("seen_at")),
+        stopped_at=time_of(body.get("stopped_at")),
+        enforced=bool(body.get("enforced")),
     )
 
 

@@ -74,7 +74,7 @@ class TaskHandle:
         return self._client.download(self.id, folder)
 
     def cancel(self, mode: str = "soft", reason: str = "") -> Task:
-        """Ask the task to end. Too late is no error: the answer is the task as it is."""
+        """Ask the task to end. Too late is no error: `outcome` of the answer says so."""
         return self._client.cancel(self.id, mode=mode, reason=reason)
 
     def explain(self) -> Explanation:

@@ -90,6 +90,19 @@ class Callback:
         return self.state == "delivered"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """A cancel, and how far it has come: asked, seen by the worker, stopped."""
+
+    mode: str
+    asked_at: datetime | None = None
+    asked_by: str = ""
+    seen_at: datetime | None = None
+    stopped_at: datetime | None = None
+    enforced: bool = False
+    """The gateway ended it, since no worker said in time that it had stopped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Child:
     """A task that follows; without a state it is not yet on record."""
@@ -117,6 +130,9 @@ class Task:
     error: TaskError | None = None
     history: tuple[HistoryEntry, ...] = ()
     result: Result | None = None
+    cancel: Cancel | None = None
+    outcome: str | None = None
+    """What a cancel came to, in its own answer: canceled, canceling or too_late."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     callback: Callback | None = None
     parent: str | None = None

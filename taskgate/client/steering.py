@@ -19,7 +19,9 @@ class Steering:
     _transport: Transport
 
     def cancel(self, task_id: str, *, mode: str = "soft", reason: str = "") -> Task:
-        """Ask a task to end: `soft` drops its result, `hard` stops the run."""
+        """Ask a task to end. `soft` lets a run go on and keeps its result for your next identical
+        submit, `hard` stops it; `outcome` of the answer says what came of it.
+        """
         return self._steer(task_id, "cancel", mode=mode, reason=reason)
 
     def reschedule(

@@ -12,9 +12,11 @@ from typing import Final
 
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
+from taskgate.gateway import canceling
 from taskgate.gateway.debts import Debts, debt_sentences, debts_of
 from taskgate.gateway.reading import visible
 from taskgate.gateway.stories import STORIES, about
+from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
 from taskgate.lifecycle.verdict import last_sign
 from taskgate.ports import Ports, Pulse
@@ -79,6 +81,7 @@ class Explanation:
     """What it owes, once it has ended."""
     actions: Sequence[str]
     sentences: Sequence[str]
+    pulse: Pulse | None = None
 
 
 def explained(ports: Ports, principal: Principal, task_id: str) -> Explanation:
@@ -109,7 +112,8 @@ def explain(
     holder = _holder(task, pulse)
     why, waits_for = STORIES[task.state](task, now)
     look, limit, owes = _look(task, now), next_limit(task), debts_of(task, receiver)
-    told = [why, _held(holder, now), waits_for and f"It waits for {waits_for}."]
+    told = [why, _handshake(task, pulse, now), _held(holder, now)]
+    told += [waits_for and f"It waits for {waits_for}."]
     told += [
         _lane(task, waiting),
         _capped(task),
@@ -129,6 +133,7 @@ def explain(
         owes=owes,
         actions=_actions(task, operator=operator),
         sentences=[sentence for sentence in told if sentence],
+        pulse=pulse,
     )
 
 
@@ -206,6 +211,8 @@ def _actions(task: Task, *, operator: bool) -> list[str]:
         found.remove("pause")  # only its worker may hand back what it holds
     if task.callback is None and "redeliver" in found:
         found.remove("redeliver")
+    if task.state is State.CANCELING and not transitions.hardens(task, CancelMode.HARD):
+        found.remove("cancel")  # there is nothing more to ask for
     if task.state is State.STALLED:
         found.append("fail")
     return sorted(found)
@@ -216,6 +223,16 @@ def _held(holder: Holder | None, now: int) -> str | None:
         return None
     silent = about(now - holder.last_sign_at)
     return f"Worker {holder.worker} holds it and was last heard of {silent} ago."
+
+
+def _handshake(task: Task, pulse: Pulse | None, now: int) -> str | None:
+    """How far a cancel has come."""
+    if task.cancel is None or task.state is not State.CANCELING:
+        return None
+    seen_at = canceling.seen(task, pulse)
+    if seen_at is None:
+        return "Its worker has not had the word yet; it comes with the worker's next beat."
+    return f"Its worker has had the word for {about(now - seen_at)}."
 
 
 def _lane(task: Task, waiting: int | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Final
 
 from taskgate.errors import Refused, TaskNotFound, Unavailable
@@ -26,12 +27,14 @@ def cancel(
 ) -> Task:
     """Ask a task to end. Durable first, then the word to its worker.
 
-    An ended task is returned as it is: too late, and honestly so.
+    An ended task is returned as it is: too late, and honestly so (`outcome`). A soft cancel that is
+    under way is made hard by a hard one; a soft one changes nothing of a hard one.
     """
     principal.require("tasks:write")
 
     def change(task: Task) -> Change | None:
-        if task.state.ended or task.state is State.CANCELING:
+        under_way = task.state is State.CANCELING and not transitions.hardens(task, mode)
+        if task.state.ended or under_way:
             return None
         made = stamp(ports.now(), principal.actor_for(task.owner), reason)
         return transitions.cancel(task, made, mode, code)
@@ -43,6 +46,21 @@ def cancel(
     if task.state is State.CANCELING:
         send_cancel(ports, task)
     return task
+
+
+class CancelOutcome(StrEnum):
+    """What became of a cancel, as far as it is known when it is answered."""
+
+    CANCELED = "canceled"
+    CANCELING = "canceling"
+    TOO_LATE = "too_late"
+
+
+def outcome(task: Task) -> CancelOutcome:
+    """What a cancel came to, by the task that it left."""
+    if task.state is State.CANCELED:
+        return CancelOutcome.CANCELED
+    return CancelOutcome.TOO_LATE if task.state.ended else CancelOutcome.CANCELING
 
 
 def changed(ports: Ports, task: Task, build: Callable[[Task], Change | None]) -> Task:

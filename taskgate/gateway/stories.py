@@ -70,7 +70,8 @@ def _retrying(task: Task, now: int) -> Story:
 def _canceling(task: Task, now: int) -> Story:
     mode = task.cancel.mode if task.cancel else CancelMode.HARD
     asked = about(now - (task.cancel.at if task.cancel else task.since))
-    return f"A {mode} cancel was asked for {asked} ago.", "its worker to stop"
+    waits_for = "its run to end" if mode is CancelMode.SOFT else "its worker to stop"
+    return f"A {mode} cancel was asked for {asked} ago.", waits_for
 
 
 def _ended(task: Task, now: int) -> Story:

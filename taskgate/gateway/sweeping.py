@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from taskgate.errors import Refused, Unavailable
@@ -126,6 +126,8 @@ def look(ports: Ports, due: Due, report: Report | None = None) -> str:
         verdict = judge(task, beat_at or None, ports.now())
         if verdict is None:
             return "not_due"
+        if pulse and pulse.attempt == task.attempt and task.cancel:
+            verdict = replace(verdict, seen_at=pulse.seen_at(f"cancel_{task.cancel.mode}"))
         _ACTS[verdict.step](ports, task, verdict)
     except Refused:
         # Somebody was quicker; what they wrote has its own clock.
@@ -200,13 +202,17 @@ def _resume(ports: Ports, task: Task, verdict: Verdict) -> None:
 
 
 def _stop(ports: Ports, task: Task, verdict: Verdict) -> None:
-    del verdict
-    made = _stamp(ports, "no worker acknowledged the cancel")
-    _apply(ports, task, transitions.stopped(task, made, forced=True))
+    heard = "its worker had the word and did not stop" if verdict.seen_at else "no worker heard it"
+    made = _stamp(ports, f"the cancel is enforced: {heard}")
+    change = transitions.stopped(task, made, seen_at=verdict.seen_at, forced=True)
+    _apply(ports, task, change)
+    event("cancel_enforced", task=task.id, type=task.type, heard="yes" if verdict.seen_at else "no")
     ports.pulses.signal(task.id, Signal("lost", task.attempt))
 
 
 def _signal(ports: Ports, task: Task, verdict: Verdict) -> None:
+    if verdict.seen_at is None:
+        event("cancel_unheard", task=task.id, type=task.type)
     send_cancel(ports, task)
     _rearm(ports, task, verdict)
 

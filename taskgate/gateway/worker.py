@@ -12,7 +12,7 @@ from typing import Final
 from taskgate.catalog import Catalog
 from taskgate.errors import Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
-from taskgate.gateway import news
+from taskgate.gateway import canceling, news
 from taskgate.gateway.capping import Caps
 from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.fetching import Files
@@ -104,8 +104,7 @@ class WorkerGateway:
             )
         )
         news.leave(self._ports, held.task, news.PROGRESS)
-        signal = pulse.signal
-        return signal if signal and signal.attempt == held.task.attempt else None
+        return canceling.heard(self._ports, pulse)
 
     def refresh(self, held: Held) -> Held:
         """The hold on the task as it is now: its limits may have been extended."""
@@ -169,8 +168,10 @@ class WorkerGateway:
 
     def stopped(self, held: Held) -> Task:
         """Acknowledge a cancel: nothing of the task runs here any more."""
-        current = self.refresh(held)
-        return self._end(current, lambda t: transitions.stopped(t, self._stamp()))
+        current, seen_at = self.refresh(held), canceling.seen_at(self._ports, held.task)
+        return self._end(
+            current, lambda t: transitions.stopped(t, self._stamp(), seen_at=seen_at(t))
+        )
 
     def hand_back(self, held: Held, checkpoint: str | None) -> Task:
         """Give an unfinished task back while draining; it is in its lane again at once."""

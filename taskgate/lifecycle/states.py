@@ -149,10 +149,11 @@ RULES: Final[Mapping[Verb, Rule]] = {
             _S.PAUSED,
             _S.PROCESSING,
             _S.STALLED,
+            _S.CANCELING,
         },
         {_S.CANCELED, _S.CANCELING},
         "owner, operator",
-        "the state it read; bounded re-read",
+        "the state it read; bounded re-read; while canceling only from soft to hard",
     ),
     Verb.STOPPED: _rule(
         {_S.CANCELING},

@@ -36,6 +36,8 @@ class Verdict:
     step: Step
     error: TaskError | None = None
     look_at: int | None = None
+    seen_at: int | None = None
+    """When the worker had the word of the cancel, as far as its pulse knows."""
 
 
 def last_sign(task: Task, beat_at: int | None) -> int:

@@ -17,9 +17,19 @@ from taskgate.lifecycle.change import rearmed
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
-from taskgate.ports import IdempotencyKey, Ports, Problem, Pulse, Replay, Signal, Submission
+from taskgate.ports import IdempotencyKey, Ports, Problem, Pulse, Replay, Seen, Signal, Submission
 from taskgate.shards import PROBLEM_SHARDS, shard_of
-from taskgate.task import Callback, CancelMode, Duty, Owner, ResultFile, Task, TaskError, Tried
+from taskgate.task import (
+    Callback,
+    CancelMode,
+    CancelRequest,
+    Duty,
+    Owner,
+    ResultFile,
+    Task,
+    TaskError,
+    Tried,
+)
 from taskgate.testing.factories import OWNER, stamp, task_in
 
 ERROR = TaskError(
@@ -396,6 +406,28 @@ class StoreConformance:
         assert world.ports.pulses.beat(_beat(held, world.ports.now())).signal == Signal(
             "cancel_hard", 1
         )
+
+    def test_the_first_time_that_a_worker_had_a_word_stands_and_beats_leave_it(
+        self, world: World
+    ) -> None:
+        held, pulses, now = world.claim(world.new(State.QUEUED)), world.ports.pulses, 7_000
+        pulses.beat(_beat(held, world.ports.now()))
+        for kind, at in (("cancel_soft", now), ("cancel_soft", now + 1), ("cancel_hard", now + 2)):
+            pulses.acknowledge(held.id, Seen(kind, 1, at))
+            assert pulses.beat(_beat(held, world.ports.now())).seen is not None
+        assert pulses.get(held.id).seen_at("cancel_hard") == now + 2  # type: ignore[union-attr]
+        pulses.acknowledge(held.id, Seen("cancel_hard", 1, now + 3))
+        assert pulses.get(held.id).seen == Seen("cancel_hard", 1, now + 2)  # type: ignore[union-attr]
+        newer = pulses.beat(_beat(replace(held, attempt=2), world.ports.now()))
+        assert newer.seen_at("cancel_hard") is None
+        pulses.acknowledge(held.id, Seen("lost", 1, now + 4))
+        assert pulses.get(held.id) == newer
+
+    def test_a_cancel_reads_back_with_its_handshake(self, world: World) -> None:
+        request = CancelRequest(CancelMode.SOFT, ErrorCode.CANCELED_BY_USER, 5, "user:a|b", 6, 7)
+        for cancel in (request, replace(request, enforced=True, seen_at=None)):
+            task = world.new(State.CANCELED, cancel=cancel)
+            assert world.ports.tasks.get(task.id) == task
 
     def test_a_signal_for_an_older_attempt_touches_nothing(self, world: World) -> None:
         held = world.claim(world.new(State.QUEUED))

@@ -23,6 +23,7 @@ from taskgate.ports import (
     Problem,
     Pulse,
     Replay,
+    Seen,
     Signal,
     Submission,
 )
@@ -59,7 +60,7 @@ class MemoryPulses:
                 raise LeaseLost(None)
             if old and old.attempt == pulse.attempt:
                 progress = max(old.progress, pulse.progress)
-                pulse = replace(pulse, progress=progress, signal=old.signal)
+                pulse = replace(pulse, progress=progress, signal=old.signal, seen=old.seen)
             self.pulses[pulse.task_id] = pulse
             return pulse
 
@@ -70,6 +71,12 @@ class MemoryPulses:
                 old = Pulse(task_id=task_id, attempt=signal.attempt)
             if old.attempt == signal.attempt:
                 self.pulses[task_id] = replace(old, signal=signal)
+
+    def acknowledge(self, task_id: str, seen: Seen) -> None:
+        with self.lock:
+            old = self.pulses.get(task_id)
+            if old and old.attempt == seen.attempt and old.seen_at(seen.kind) is None:
+                self.pulses[task_id] = replace(old, seen=seen)
 
     def get(self, task_id: str) -> Pulse | None:
         return self.pulses.get(task_id)

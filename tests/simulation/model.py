@@ -88,6 +88,8 @@ class World:
     workers: tuple[Worker, ...] = (Worker(), Worker())
     api: str = "create"
     canceler: str = "read"
+    cancels: tuple[CancelMode, ...] = (CancelMode.HARD,)
+    """The cancels that are still to be asked for, in turn."""
     sweep: tuple[str, Any] = ("idle", None)
     fresh: tuple[bool, bool, bool] = (True, True, True)
     """Whether what api, canceler and sweep have read is still the task as it stands."""
@@ -306,21 +308,32 @@ def _cancel(w: World) -> Iterator[tuple[str, World]]:
     match w.canceler:
         case "read":
             yield "cancel reads", replace(w, canceler="write", fresh=_fresh(w, CANCELER))
-        case "write" if w.task.state.ended or w.task.state is State.CANCELING:
-            yield "cancel is too late", replace(w, canceler="done")
+        case "write" if w.task.state.ended or _under_way(w.task, w.cancels[0]):
+            yield "cancel is too late", _asked(w)
         case "write" if not w.fresh[CANCELER]:
             yield "cancel reads again", replace(w, fresh=_fresh(w, CANCELER))
         case "write":
-            made = transitions.cancel(w.task, _stamp(), CancelMode.HARD, ErrorCode.CANCELED_BY_USER)
-            after = _apply(w, made)
+            code = ErrorCode.CANCELED_BY_USER
+            after = _apply(w, transitions.cancel(w.task, _stamp(), w.cancels[0], code))
             assert after is not None
             assert after.task is not None
             told = after.task.state is State.CANCELING
-            yield "cancel", replace(after, canceler="tell" if told else "done")
+            yield "cancel", replace(after, canceler="tell") if told else _asked(after)
         case "tell":
-            yield "cancel tells", replace(_signaled(w, w.task.attempt, "cancel"), canceler="done")
+            told_to = _signaled(w, w.task.attempt, f"cancel_{w.cancels[0]}")
+            yield "cancel tells", _asked(told_to)
     if w.canceler in {"write", "tell"} and w.deaths:
-        yield "canceler dies", replace(w, canceler="done", deaths=w.deaths - 1)
+        yield "canceler dies", replace(_asked(w), deaths=w.deaths - 1)
+
+
+def _under_way(task: Task, mode: CancelMode) -> bool:
+    return task.state is State.CANCELING and not transitions.hardens(task, mode)
+
+
+def _asked(w: World) -> World:
+    """This cancel is done with; the next one may be asked for."""
+    left = w.cancels[1:]
+    return replace(w, canceler="read" if left else "done", cancels=left or w.cancels)
 
 
 def _fresh(w: World, who: int) -> tuple[bool, bool, bool]:
@@ -384,8 +397,9 @@ def _sweep_acts(  # noqa: C901, PLR0912 - one arm a step, as in the sweep itself
             change = transitions.stopped(task, _stamp(), forced=True)
             follow = ("follow", ("lost", task.attempt))
         case Step.SIGNAL:
+            assert task.cancel is not None
             change = rearmed(task, _stamp(), verdict.look_at)
-            follow = ("follow", ("cancel", task.attempt))
+            follow = ("follow", (f"cancel_{task.cancel.mode}", task.attempt))
         case _:
             change = rearmed(task, _stamp(), verdict.look_at)
     after = _apply(w, change)
@@ -488,10 +502,12 @@ def _beat(w: World, i: int, copy: Task) -> Iterator[tuple[str, World]]:
         yield f"w{i} learns that it lost", _be(w, i, "idle")
         return
     told = signal if attempt == copy.attempt else ""
-    if (attempt, beat, told) == (copy.attempt, 0, ""):
+    if (attempt, beat) == (copy.attempt, 0) and told in {"", "cancel_soft"}:
         return  # it has just beaten
     beaten = _hide(replace(w, pulse=(copy.attempt, 0, told)), i, LEASE)
-    yield f"w{i} beats", _be(beaten, i, "stopping", copy) if told else beaten
+    # A soft cancel lets the run go on.
+    stops = told and told != "cancel_soft"
+    yield f"w{i} beats", _be(beaten, i, "stopping", copy) if stops else beaten
 
 
 def _end(

@@ -8,6 +8,7 @@ from collections import deque
 import pytest
 
 from taskgate.lifecycle.states import State
+from taskgate.task import CancelMode
 from tests.simulation.model import LEASE, TICK, Broken, Worker, World, steps, sweep_whole, tick
 
 LONGEST = 40
@@ -68,6 +69,7 @@ OFF = "done"
 WORLDS = {
     "two workers": World(canceler=OFF),
     "one worker, a cancel": World(workers=ONE),
+    "one worker, a soft cancel": World(workers=ONE, cancels=(CancelMode.SOFT,)),
     "one worker, a retry, a drain": World(workers=ONE, canceler=OFF, budgets=(1, 1, 1)),
 }
 """Walked in every test run."""
@@ -75,6 +77,9 @@ MORE_WORLDS = {
     "two workers, a message shown again": World(canceler=OFF, copies=1),
     "two workers, a death at any step": World(canceler=OFF, deaths=1),
     "two workers, a cancel": World(),
+    "one worker, a soft cancel made hard": World(
+        workers=ONE, cancels=(CancelMode.SOFT, CancelMode.HARD)
+    ),
     "one worker, a cancel, a death at any step": World(workers=ONE, deaths=1),
     "one worker, a cancel, a message shown again": World(workers=ONE, copies=1),
 }

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from taskgate.aws.codec import decode, encode
+from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
-from taskgate.task import Callback, CallbackState, Tried
+from taskgate.task import Callback, CallbackState, CancelMode, CancelRequest, Tried
 from taskgate.testing.factories import task_in
 
 
@@ -17,3 +18,10 @@ def test_an_attempt_of_before_details_were_kept_reads_back_without_one() -> None
     told = replace(hook, latest=(replace(tried, detail="é"),))
     item = encode(replace(task_in(State.FAILED, at=1), callback=told), 16)
     assert decode(item).callback == told
+
+
+def test_a_cancel_of_before_its_handshake_was_kept_reads_back_without_one() -> None:
+    item = encode(task_in(State.CANCELING, at=1), 16)
+    item["cancel"] = {"S": "soft|canceled_by_user|1"}
+    told = CancelRequest(CancelMode.SOFT, ErrorCode.CANCELED_BY_USER, 1)
+    assert decode(item).cancel == told

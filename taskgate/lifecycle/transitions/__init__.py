@@ -2,6 +2,7 @@
 
 from taskgate.lifecycle.transitions.judging import (
     cancel,
+    hardens,
     pause,
     reopen,
     rescue,
@@ -54,6 +55,7 @@ __all__ = [
     "extend",
     "fail",
     "hand_back",
+    "hardens",
     "pause",
     "reopen",
     "reschedule",

@@ -64,20 +64,38 @@ def resume(task: Task, stamp: Stamp) -> Change:
 
 
 def cancel(task: Task, stamp: Stamp, mode: CancelMode, code: ErrorCode) -> Change:
-    """Canceled at once when nobody computes it; else asked for, until it is known to be stopped."""
+    """Canceled at once when nobody computes it; else asked for, until it is known to be stopped.
+
+    A soft one that is under way can be made hard, and its grace begins anew; never the reverse.
+    """
     require(task, Verb.CANCEL)
-    request = CancelRequest(mode, code, stamp.at)
+    request = CancelRequest(mode, code, stamp.at, stamp.actor)
+    if task.state is State.CANCELING and not hardens(task, mode):
+        raise IllegalTransition(Verb.CANCEL, task.state)
     if task.state in HELD:
         return moved(task, Verb.CANCEL, State.CANCELING, stamp, cancel=request)
+    request = replace(request, stopped_at=stamp.at)
     return moved(
         task, Verb.CANCEL, State.CANCELED, stamp, cancel=request, error=canceled(code, stamp)
     )
 
 
-def stopped(task: Task, stamp: Stamp, *, forced: bool = False) -> Change:
+def hardens(task: Task, mode: CancelMode) -> bool:
+    """Whether a cancel of this mode asks for more than the one that is under way."""
+    soft = task.cancel is not None and task.cancel.mode is CancelMode.SOFT
+    return soft and mode is CancelMode.HARD
+
+
+def stopped(
+    task: Task, stamp: Stamp, *, seen_at: int | None = None, forced: bool = False
+) -> Change:
     """Nothing computes it any more. Forced by the sweep, the attempt goes up."""
     require(task, Verb.STOPPED)
     code = task.cancel.code if task.cancel else ErrorCode.CANCELED_BY_USER
+    asked = task.cancel or CancelRequest(CancelMode.HARD, code, task.since)
+    # The worker's clock may be a little behind that of whoever asked.
+    seen_at = None if seen_at is None else min(max(seen_at, asked.at), stamp.at)
+    request = replace(asked, seen_at=seen_at, stopped_at=stamp.at, enforced=forced)
     return moved(
         task,
         Verb.STOPPED,
@@ -85,6 +103,7 @@ def stopped(task: Task, stamp: Stamp, *, forced: bool = False) -> Change:
         stamp,
         read(task) if forced else held(task, Verb.STOPPED),
         attempt=task.attempt + 1 if forced else task.attempt,
+        cancel=request,
         error=canceled(code, stamp),
     )
 

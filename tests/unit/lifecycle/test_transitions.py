@@ -48,7 +48,7 @@ BUILD: dict[Verb, Build] = {
     Verb.PAUSE: _pause,
     Verb.RESUME: lambda t: transitions.resume(t, stamp(NOW)),
     Verb.CANCEL: lambda t: transitions.cancel(
-        t, stamp(NOW), CancelMode.HARD, ErrorCode.CANCELED_BY_USER
+        _softly(t), stamp(NOW), CancelMode.HARD, ErrorCode.CANCELED_BY_USER
     ),
     Verb.STOPPED: lambda t: transitions.stopped(t, stamp(NOW)),
     Verb.REOPEN: lambda t: transitions.reopen(t, stamp(NOW), Budgets()),
@@ -90,6 +90,11 @@ def test_a_change_built_from_one_state_is_refused_by_every_state_outside_its_row
         assert not _admitted(change, meanwhile)
     elif state in change.guard.states:
         assert _admitted(change, replace(meanwhile, not_before=None))
+
+
+def _softly(task: Task) -> Task:
+    """While canceling, a cancel changes something only from soft to hard."""
+    return replace(task, cancel=task.cancel and replace(task.cancel, mode=CancelMode.SOFT))
 
 
 def _refused(task: Task, verb: Verb) -> None:
