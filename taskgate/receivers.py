@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from taskgate.ports import Page
 
 FAILURES: Final = 5
 FIRST_PROBE_MS: Final = 30_000
@@ -56,6 +59,24 @@ class Health:
         return Breaker.FAILING if self.failures else Breaker.CLOSED
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unwell:
+    """A receiver that shows signs of illness, whether its breaker is open or not yet."""
+
+    receiver: str
+    """Its key."""
+    health: Health
+
+    @property
+    def tenant(self) -> str:
+        return self.receiver.partition("|")[0]
+
+    @property
+    def address(self) -> str:
+        """Host and port, as the tenant's URL spells them."""
+        return self.receiver.partition("|")[2]
+
+
 class Receivers(Protocol):
     """One record for each receiver, with its line. Ephemeral: losing it costs a few attempts."""
 
@@ -65,6 +86,16 @@ class Receivers(Protocol):
 
     def swap(self, receiver: str, seen: Health, new: Health) -> Health | None:
         """Record `new` and return it with its version; None when others wrote since `seen`."""
+        ...
+
+    def unwell(
+        self, limit: int, start: str | None = None, tenant: str | None = None
+    ) -> Page[Unwell]:
+        """Receivers that are not well, of every tenant or of one; `start` is a page's `next`.
+
+        For people, now and then: on DynamoDB it is one step of a scan. A page may be short or
+        empty; only the last one comes without a `next`.
+        """
         ...
 
     def line_up(self, receiver: str, not_before: int, interval_ms: int) -> int:

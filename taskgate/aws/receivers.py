@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.values import Item, Value, int_of, n, s
-from taskgate.receivers import Health
+from taskgate.aws.values import Item, Value, int_of, n, s, text_of
+from taskgate.ports import Page
+from taskgate.receivers import Health, Unwell
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 KEPT_SECONDS: Final = 24 * 3600
+PREFIX: Final = "RECEIVER#"
 
 
 class DynamoReceivers:
@@ -41,6 +43,38 @@ class DynamoReceivers:
         seen_values = {":seen": n(seen.version)} if seen.version else {}
         written = self._update(receiver, values, condition, seen_values)
         return None if written is None else self._decode(written)
+
+    def unwell(
+        self, limit: int, start: str | None = None, tenant: str | None = None
+    ) -> Page[Unwell]:
+        """One Scan, of a megabyte at most. An index would cost a write at each turn of a breaker,
+        on the way of every callback, for a list that somebody looks at a few times a month.
+        """
+        where: Any = {"ExclusiveStartKey": {"pk": s(start)}} if start else {}
+        with available():
+            answer = self._client.scan(
+                TableName=self._table,
+                FilterExpression="begins_with(#pk, :receiver) AND #failures > :none",
+                ExpressionAttributeNames={"#pk": "pk", "#failures": "failures"},
+                ExpressionAttributeValues={
+                    ":receiver": s(PREFIX + (f"{tenant}|" if tenant else "")),
+                    ":none": n(0),
+                },
+                **where,
+            )
+        items = answer["Items"]
+        # A table of one key: a page may end behind any row of it.
+        after: Item | None = (
+            items[limit - 1] if len(items) > limit else answer.get("LastEvaluatedKey")
+        )
+        found = [self._unwell(item) for item in items[:limit]]
+        return Page(
+            [r for r in found if r.health.failures], text_of(after, "pk") if after else None
+        )
+
+    def _unwell(self, item: Item) -> Unwell:
+        receiver = text_of(item, "pk").removeprefix(PREFIX)
+        return Unwell(receiver=receiver, health=self._decode(item))
 
     def line_up(self, receiver: str, not_before: int, interval_ms: int) -> int:
         slot = self._join(receiver, not_before, interval_ms)
@@ -109,4 +143,4 @@ class DynamoReceivers:
 
 
 def _key(receiver: str) -> dict[str, Value]:
-    return {"pk": s(f"RECEIVER#{receiver}")}
+    return {"pk": s(PREFIX + receiver)}

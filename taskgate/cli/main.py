@@ -17,6 +17,7 @@ from taskgate.cli import (
     listening,
     plans,
     reading,
+    receivers,
     reconcile,
     redrive,
     steering,
@@ -90,6 +91,7 @@ app.command("stats")(reading.stats)
 app.command("queues")(explaining.queues)
 app.command("types")(reading.types)
 app.command("redrive")(redrive.redrive)
+app.command("receivers")(receivers.receivers)
 app.command("reconcile")(reconcile.reconcile)
 app.add_typer(keys.app, name="keys")
 app.add_typer(plans.app, name="plans")

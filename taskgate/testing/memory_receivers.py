@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 
-from taskgate.receivers import Health
+from taskgate.ports import Page
+from taskgate.receivers import Health, Unwell
 
 
 @dataclass
@@ -26,6 +27,19 @@ class MemoryReceivers:
                 return None
             recorded = self.records[receiver] = replace(new, version=seen.version + 1)
             return recorded
+
+    def unwell(
+        self, limit: int, start: str | None = None, tenant: str | None = None
+    ) -> Page[Unwell]:
+        with self.lock:
+            ill = {key: self.records[key] for key in sorted(self.records)}
+        ours = [
+            Unwell(receiver=key, health=health)
+            for key, health in ill.items()
+            if health.failures and key > (start or "")
+        ]
+        found = [r for r in ours if tenant in (None, r.tenant)]
+        return Page(found[:limit], found[limit - 1].receiver if len(found) > limit else None)
 
     def line_up(self, receiver: str, not_before: int, interval_ms: int) -> int:
         with self.lock:

@@ -7,11 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from taskgate.receivers import Health, Receivers
+from taskgate.receivers import Breaker, Health, Receivers, Unwell
 
 ILL = Health(failures=6, opened_at=1_790_000_000_000, next_probe_at=1_790_000_030_000)
 AT = 1_790_000_000_000
 _NUMBERS = itertools.count(1)
+
+
+def listed(receivers: Receivers, limit: int, tenant: str | None = None) -> list[Unwell]:
+    """All pages."""
+    found: list[Unwell] = []
+    page = receivers.unwell(limit, None, tenant)
+    while True:
+        assert len(page.rows) <= limit
+        found += page.rows
+        if page.next is None:
+            return found
+        page = receivers.unwell(limit, page.next, tenant)
 
 
 class ReceiversConformance:
@@ -71,6 +83,42 @@ class ReceiversConformance:
         assert receivers.swap(receiver, Health(), ILL)
         assert receivers.line_up(receiver, AT, 100) == AT + 100
         assert receivers.get(receiver) == replace(ILL, version=1)
+
+    def test_the_unwell_are_listed_with_their_health_and_nobody_else(
+        self, receivers: Receivers, receiver: str
+    ) -> None:
+        open_, failing, well, in_line = (f"{receiver}{n}" for n in range(4))
+        receivers.swap(open_, Health(), ILL)
+        receivers.swap(failing, Health(), Health(failures=2))
+        recorded = receivers.swap(well, Health(), Health(failures=1))
+        assert recorded
+        receivers.swap(well, recorded, Health(version=recorded.version))
+        receivers.line_up(in_line, AT, 100)
+        found = {r.receiver: r for r in listed(receivers, 100)}
+        assert found[open_].health == replace(ILL, version=1)
+        assert found[failing].health.breaker is Breaker.FAILING
+        assert not {well, in_line} & set(found)
+        assert (found[open_].tenant, found[open_].address) == ("acme", open_.removeprefix("acme|"))
+
+    def test_the_list_of_the_unwell_pages_to_its_end_without_a_gap_or_a_repeat(
+        self, receivers: Receivers, receiver: str
+    ) -> None:
+        mine = {f"{receiver}{n}" for n in range(7)}
+        for one in mine:
+            receivers.swap(one, Health(), ILL)
+        for limit in (1, 3, 100):
+            found = [r.receiver for r in listed(receivers, limit) if r.receiver in mine]
+            assert sorted(found) == sorted(mine)
+
+    def test_a_tenant_is_listed_its_own_receivers(
+        self, receivers: Receivers, receiver: str
+    ) -> None:
+        other = receiver.replace("acme|", "acme2|")
+        for one in (receiver, other):
+            receivers.swap(one, Health(), ILL)
+        found = {r.receiver for r in listed(receivers, 2, "acme")}
+        assert receiver in found
+        assert {name.partition("|")[0] for name in found} == {"acme"}
 
     def test_receivers_are_apart(self, receivers: Receivers, receiver: str) -> None:
         receivers.swap(receiver, Health(), ILL)

@@ -16,9 +16,11 @@ from taskgate.aws import clients
 from taskgate.aws.audit import DynamoAudit
 from taskgate.aws.ports import build
 from taskgate.cli import office
+from taskgate.gateway.announcing import rfc3339
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp
 from taskgate.lifecycle.states import State
+from taskgate.receivers import Health, mark_of
 from taskgate.task import Task, TaskError
 from taskgate.testing import aws_resources
 from taskgate.testing.conformance import World
@@ -56,6 +58,46 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         monkeypatch.setattr(office, "_environment", lambda stage: environment)
         audit = DynamoAudit(clients.dynamodb(), table=environment.tasks_table, clock_shards=16)
         yield Deployed(ports, audit=audit)
+
+
+def _ill(deployed: Deployed, receiver: str, **health: int) -> Health:
+    recorded = deployed.ports.receivers.swap(receiver, Health(), Health(**health))
+    assert recorded
+    return recorded
+
+
+def test_receivers_that_are_out_of_reach_are_shown_the_longest_first(
+    deployed: Deployed, run: Run
+) -> None:
+    now = deployed.ports.now()
+    _ill(deployed, "acme|late.example:443", failures=6, opened_at=now - 60_000, next_probe_at=now)
+    opened = {"opened_at": now - 7_200_000, "next_probe_at": now + 600_000}
+    _ill(deployed, "evil|down.example:8443", failures=12, **opened)
+    _ill(deployed, "acme|shaky.example:443", failures=2)
+    ran = run("receivers", "--stage", "dev", "--json")
+    found = json.loads(ran.stdout)["receivers"]
+    assert [(r["tenant"], r["receiver"], r["breaker"], r["failures"]) for r in found] == [
+        ("evil", "down.example:8443", "open", 12),
+        ("acme", "late.example:443", "open", 6),
+        ("acme", "shaky.example:443", "failing", 2),
+    ]
+    assert found[0]["since"] == rfc3339(now - 7_200_000)
+    assert found[0]["next_probe_at"] == rfc3339(now + 600_000)
+    assert found[0]["mark"] == mark_of("evil|down.example:8443")
+    shown = run("receivers", "--stage", "dev")
+    assert re.search(
+        r"evil\s+down.example:8443\s+open\s+12\s+about 2 h ago\s+in about", shown.stdout
+    )
+    assert re.search(r"late.example:443\s+open\s+6\s+about 60 s ago\s+due", shown.stdout)
+    assert re.search(r"shaky.example:443\s+failing\s+2\s+-\s+-", shown.stdout)
+
+
+def test_that_every_receiver_is_well_is_said(deployed: Deployed, run: Run) -> None:
+    ran = run("receivers", "--stage", "dev")
+    assert (ran.code, ran.stdout) == (
+        0,
+        "every receiver that was tried in the last 24 hours is well\n",
+    )
 
 
 def test_books_that_balance_end_with_0(deployed: Deployed, run: Run) -> None:

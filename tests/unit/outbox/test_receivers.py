@@ -13,7 +13,7 @@ from taskgate.receivers import Health, Receivers
 from taskgate.testing import aws_resources
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory_receivers import MemoryReceivers
-from taskgate.testing.receivers_conformance import ILL, ReceiversConformance
+from taskgate.testing.receivers_conformance import ILL, ReceiversConformance, listed
 
 CLOCK = VirtualClock()
 
@@ -45,5 +45,6 @@ class TestDynamoReceivers(ReceiversConformance):
         CLOCK.advance(KEPT_SECONDS)
         seen = receivers.get(receiver)
         assert (seen.failures, seen.is_open) == (0, False)
+        assert receiver not in {r.receiver for r in listed(receivers, 100)}
         assert receivers.swap(receiver, seen, Health(failures=1))
         assert receivers.get(receiver).failures == 1
