@@ -30,6 +30,7 @@ ROUTES: Final = (
     Route("GET", "/v1/tasks/{task_id}/explain"),
     Route("POST", "/v1/tasks/{task_id}/cancel"),
     Route("POST", "/v1/tasks/{task_id}/reschedule"),
+    Route("POST", "/v1/tasks/{task_id}/priority"),
     Route("POST", "/v1/tasks/{task_id}/extend"),
     Route("POST", "/v1/tasks/{task_id}/recover"),
     Route("POST", "/v1/tasks/{task_id}/fail"),

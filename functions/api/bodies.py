@@ -199,6 +199,17 @@ class ExtendBody(Body):
     reason: Reason = ""
 
 
+class PriorityBody(Body):
+    """What `POST /v1/tasks/{task_id}/priority` takes."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "high"}]})
+
+    priority: Annotated[
+        Literal["low", "normal", "high"], Field(description="Which lane the task waits in now.")
+    ]
+    reason: Reason = ""
+
+
 class RescheduleBody(Body):
     """What `POST /v1/tasks/{task_id}/reschedule` takes: `run_at` or `delay`."""
 

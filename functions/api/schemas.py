@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.api.bodies import CancelBody, ExtendBody, ReasonBody, RescheduleBody, SubmitBody
+from functions.api.bodies import (
+    CancelBody,
+    ExtendBody,
+    PriorityBody,
+    ReasonBody,
+    RescheduleBody,
+    SubmitBody,
+)
 from functions.api.callback_schemas import CALLBACK, DEBTS, RELATIONS
 from functions.http.problems import kinds
 from functions.http.shapes import (
@@ -36,6 +43,7 @@ def components() -> dict[str, Schema]:
         "Cancel": CancelBody.model_json_schema(ref_template=REFERENCE),
         "Reason": ReasonBody.model_json_schema(ref_template=REFERENCE),
         "Extend": ExtendBody.model_json_schema(ref_template=REFERENCE),
+        "Priority": PriorityBody.model_json_schema(ref_template=REFERENCE),
         "Reschedule": RescheduleBody.model_json_schema(ref_template=REFERENCE),
         **_inputs(),
         "TaskSummary": object_of(SUMMARY),

@@ -17,6 +17,7 @@ VERBS: Final[Verbs[Desk]] = {
     ("GET", "/v1/tasks/{task_id}/explain"): explanations.explain,
     ("POST", "/v1/tasks/{task_id}/cancel"): tasks.cancel,
     ("POST", "/v1/tasks/{task_id}/reschedule"): verbs.reschedule,
+    ("POST", "/v1/tasks/{task_id}/priority"): verbs.prioritize,
     ("POST", "/v1/tasks/{task_id}/extend"): verbs.extend,
     ("POST", "/v1/tasks/{task_id}/recover"): verbs.recover,
     ("POST", "/v1/tasks/{task_id}/fail"): verbs.fail,

@@ -27,6 +27,7 @@ def _verb(
     *,
     body: str = "Reason",
     repeats: bool = True,
+    more: Problems = (),
     scope: str = "tasks:write",
 ) -> Operation:
     """A verb that answers with the task as it then is."""
@@ -40,7 +41,7 @@ def _verb(
         body=body,
         body_required=needs_body,
         answers={200: Answered("Done: the task as it is now.", "TaskRecord")},
-        refuses=(errors.EmptyBody, *REFUSES) if needs_body else REFUSES,
+        refuses=(errors.EmptyBody, *REFUSES, *more) if needs_body else REFUSES,
     )
 
 
@@ -67,6 +68,15 @@ STEERING: Final[Mapping[tuple[str, str], Operation]] = {
         "Only while it is `scheduled`. A time that is not ahead sends it to its lane at once. Its"
         " whole-life limit counts from the new start.",
         body="Reschedule",
+    ),
+    ("POST", "/v1/tasks/{task_id}/priority"): _verb(
+        "prioritizeTask",
+        "Change the priority of a task that waits",
+        "While it is `scheduled`, `created`, `queued`, `retrying` or `paused`: it moves to another"
+        " lane and keeps the time that it has waited. Priority orders starts only. Your plan says"
+        " which priorities you may use; an operator may give any.",
+        body="Priority",
+        more=(errors.PriorityNotAllowed,),
     ),
     ("POST", "/v1/tasks/{task_id}/extend"): _verb(
         "extendTask",

@@ -7,13 +7,13 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from functions.api.bodies import ExtendBody, ReasonBody, RescheduleBody
+from functions.api.bodies import ExtendBody, PriorityBody, ReasonBody, RescheduleBody
 from functions.api.desk import Desk
 from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from taskgate.errors import IllegalTransition, VerbNotAllowed
-from taskgate.gateway import operating, scheduling
+from taskgate.gateway import operating, prioritizing, scheduling
 from taskgate.gateway.reading import visible
 from taskgate.lifecycle.states import Verb
 from taskgate.principal import Principal
@@ -32,6 +32,18 @@ def reschedule(desk: Desk, asked: Asked) -> Response[str]:
         asked,
         Verb.RESCHEDULE,
         lambda who, i: scheduling.reschedule(desk.ports, who, i, body.start, body.reason),
+    )
+
+
+def prioritize(desk: Desk, asked: Asked) -> Response[str]:
+    """`POST /v1/tasks/{task_id}/priority`: another lane for a task that waits."""
+    asked.query()
+    body = PriorityBody.of(asked.body())
+    return _done(
+        desk,
+        asked,
+        Verb.PRIORITIZE,
+        lambda who, i: prioritizing.prioritize(desk.ports, who, i, body.priority, body.reason),
     )
 
 

@@ -36,6 +36,7 @@ ASKED: Final[Mapping[str, str]] = {
     Verb.RESUME: "be resumed",
     Verb.REOPEN: "be run again",
     "redeliver": "be told of again; only one that has ended can",
+    Verb.PRIORITIZE: "be given another priority; only one that waits can",
     Verb.RESCHEDULE: "be rescheduled; only one that has not started waiting can",
 }
 """The verbs of the life cycle in the words of the routes that ask for them."""

@@ -123,6 +123,8 @@ def _condition(names: Names, guard: Guard) -> str:
         parts.append(f"{names.name('attempt')} = {names.value(n(guard.attempt))}")
     if guard.version is not None:
         parts.append(f"{names.name('version')} = {names.value(n(guard.version))}")
+    if guard.lane is not None:
+        parts.append(f"{names.name('lane')} = {names.value(s(guard.lane))}")
     if guard.claimable_at is not None:
         now, not_before = names.value(n(guard.claimable_at)), names.name("not_before")
         parts.append(f"(attribute_not_exists({not_before}) OR {not_before} <= {now})")

@@ -1,4 +1,4 @@
-"""`taskgate cancel`, `reschedule`, `extend`, `recover`, `fail`, `pause`, `resume` and `retry`."""
+"""`taskgate cancel`, `reschedule`, `priority`, `extend`, `recover`, `fail`, `pause`, `resume` and `retry`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,24 @@ def reschedule(
     if (at is None) == (after is None):
         raise typer.BadParameter("give --at or --in, one of the two")
     task = client_of(context).reschedule(task_id, run_at=at, delay=after, reason=reason)
+    _show(task, as_json=as_json)
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+def priority(
+    context: typer.Context,
+    task_id: TaskId,
+    priority: Annotated[Priority, typer.Argument(help="low, normal or high.")],
+    reason: Reason = "",
+    as_json: AsJson = False,
+) -> None:
+    """Give a task that waits another priority."""
+    task = client_of(context).prioritize(task_id, priority.value, reason=reason)
     _show(task, as_json=as_json)
 
 

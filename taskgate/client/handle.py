@@ -100,6 +100,10 @@ class TaskHandle:
         """Move the start, while the task is scheduled."""
         return self._client.reschedule(self.id, run_at=run_at, delay=delay, reason=reason)
 
+    def prioritize(self, priority: str, reason: str = "") -> Task:
+        """Give the task another priority while it waits: `low`, `normal` or `high`."""
+        return self._client.prioritize(self.id, priority, reason=reason)
+
     def extend(self, span: Span, reason: str = "") -> Task:
         """Give the run more time: seconds or a timedelta on top of what it has."""
         return self._client.extend(self.id, span, reason=reason)

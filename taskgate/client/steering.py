@@ -41,6 +41,10 @@ class Steering:
             reason=reason,
         )
 
+    def prioritize(self, task_id: str, priority: str, *, reason: str = "") -> Task:
+        """Give a waiting task another priority: `low`, `normal` or `high`, as your plan allows."""
+        return self._steer(task_id, "priority", priority=priority, reason=reason)
+
     def extend(self, task_id: str, span: Span, *, reason: str = "") -> Task:
         """Give a run more time. It is sent once only, since each call adds its seconds."""
         seconds = seconds_of(span)

@@ -71,13 +71,14 @@ class Claims:
     def _claimed(self, delivery: Delivery) -> Held | Released:
         message = delivery.message
         try:
-            return self._held(self._claim(message.task_id, message.attempt), None, delivery)
+            claim = self._claim(message.task_id, message.attempt, delivery.lane)
+            return self._held(claim, None, delivery)
         except Refused as refused:
             return self._refused(delivery, refused.current)
 
-    def _claim(self, task_id: str, attempt: int) -> Change:
+    def _claim(self, task_id: str, attempt: int, lane: str) -> Change:
         lease = self.lease * 1000
-        return transitions.claim(task_id, attempt, self._stamp(), self.worker, lease)
+        return transitions.claim(task_id, attempt, self._stamp(), self.worker, lease, lane)
 
     def _held(self, change: Change, before: Task | None, delivery: Delivery) -> Held:
         task = self._applied(change, before)
@@ -107,19 +108,23 @@ class Claims:
 
     def _refused(self, delivery: Delivery, current: Task | None) -> Held | Released:
         now, beat_at = self.ports.now(), self._beat_at(current)
-        verdict = judge_refusal(current, beat_at, now, receives=delivery.receives)
+        verdict = judge_refusal(
+            current, beat_at, now, receives=delivery.receives, lane=delivery.lane
+        )
         if current is None or verdict.step in (ClaimStep.DROP, ClaimStep.HIDE):
             return self._release(delivery, verdict)
         try:
-            return self._held(self._second_claim(current, verdict), current, delivery)
+            return self._held(
+                self._second_claim(current, verdict, delivery.lane), current, delivery
+            )
         except Refused:
             # Leave the message for a moment and look afresh then.
             return self._release(delivery, _MOVED_AGAIN)
 
-    def _second_claim(self, current: Task, verdict: ClaimVerdict) -> Change:
+    def _second_claim(self, current: Task, verdict: ClaimVerdict, lane: str) -> Change:
         if verdict.step is ClaimStep.TAKE_OVER:
             return transitions.take_over(current, self._stamp(verdict.reason), self.worker)
-        return self._claim(current.id, current.attempt)
+        return self._claim(current.id, current.attempt, lane)
 
     def _beat_at(self, current: Task | None) -> int | None:
         if current is None or current.state.ended:

@@ -60,7 +60,7 @@ def answer(ports: Ports, archive: Archive, letter: DeadLetter, message: Message 
     if message is None:
         verdict, step = LetterVerdict(LetterStep.LEAVE, "not a message of ours"), UNREADABLE
     else:
-        verdict = _settle(ports, letter.id, message)
+        verdict = _settle(ports, letter, message)
         step = verdict.step.value
     event(
         "dead_letter",
@@ -74,14 +74,14 @@ def answer(ports: Ports, archive: Archive, letter: DeadLetter, message: Message 
     return step
 
 
-def _settle(ports: Ports, letter: str, message: Message) -> LetterVerdict:
+def _settle(ports: Ports, letter: DeadLetter, message: Message) -> LetterVerdict:
     task = ports.tasks.get(message.task_id)
     for _ in range(MAX_RE_READS):
-        verdict = judge_letter(task, letter, message.attempt, ports.now())
+        verdict = judge_letter(task, letter.id, message.attempt, ports.now(), lane=letter.lane)
         if task is None or verdict.step is LetterStep.LEAVE:
             return verdict
         try:
-            _act(ports, task, letter, verdict)
+            _act(ports, task, letter.id, verdict)
         except Refused as refused:
             task = refused.current
         else:

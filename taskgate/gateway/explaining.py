@@ -29,6 +29,7 @@ SWEEP_MS: Final = Timing().sweep_every * 1000
 IN_LANE: Final = frozenset({State.CREATED, State.QUEUED, State.RETRYING})
 ACTIONS: Final[Mapping[str, Verb]] = {
     "cancel": Verb.CANCEL,
+    "priority": Verb.PRIORITIZE,
     "reschedule": Verb.RESCHEDULE,
     "extend": Verb.EXTEND,
     "recover": Verb.RESCUE,

@@ -47,6 +47,8 @@ class Guard:
     version: int | None = None
     claimable_at: int | None = None
     """Demands that `not_before` is absent or not later, and that the deadline is ahead."""
+    lane: str | None = None
+    """Demands that the task waits in this lane: a message of before it was moved is void."""
     pulse: PulseGuard | None = None
 
     def admits(self, task: Task) -> bool:
@@ -58,6 +60,7 @@ class Guard:
         return (
             task.state in self.states
             and self.attempt in (None, task.attempt)
+            and self.lane in (None, task.lane)
             and (self.claimable_at is None or _claimable(task, self.claimable_at))
         )
 
@@ -97,13 +100,17 @@ def born(task: Task, to: State, stamp: Stamp) -> Task:
     return replace(task, due_at=clock.due(task))
 
 
-def claimed(task_id: str, attempt: int, stamp: Stamp, worker: str, lease: int) -> Change:
+def claimed(
+    task_id: str, attempt: int, stamp: Stamp, worker: str, lease: int, lane: str | None = None
+) -> Change:
     """The claim of a task that was not read: `attempt` claims so far, `lease` in ms.
 
     The clock is the lease alone, since the task's other limits are not known here. The worker
     learns them from the answer; the sweep looks no later than one lease after any of them.
     """
-    guard = Guard(states=RULES[Verb.CLAIM].sources, attempt=attempt, claimable_at=stamp.at)
+    guard = Guard(
+        states=RULES[Verb.CLAIM].sources, attempt=attempt, claimable_at=stamp.at, lane=lane
+    )
     sets = {
         "state": State.PROCESSING,
         "since": stamp.at,

@@ -29,8 +29,12 @@ class LetterVerdict:
     reason: str
 
 
-def judge_letter(task: Task | None, letter: str, attempt: int, now: int) -> LetterVerdict:
-    """The step for the task of a dead message: the id of the letter, and the attempt it carried."""
+def judge_letter(
+    task: Task | None, letter: str, attempt: int, now: int, *, lane: str | None = None
+) -> LetterVerdict:
+    """The step for the task of a dead message: the id of the letter, the attempt that it carried,
+    and the lane that gave it up, where that is known.
+    """
     if task is None:
         return _leave("no such task")
     if task.state.ended:
@@ -39,6 +43,8 @@ def judge_letter(task: Task | None, letter: str, attempt: int, now: int) -> Lett
         return _leave("a worker holds it, and its clock watches that worker")
     if task.state in (State.SCHEDULED, State.PAUSED):
         return _leave(f"it is {task.state}: it waits for its clock, not for a message")
+    if lane not in (None, task.lane):
+        return _leave(f"void: the task was moved to the lane {task.lane}")
     return _waiting(task, letter, attempt, now)
 
 

@@ -41,6 +41,7 @@ class Verb(StrEnum):
     SUBMIT = "submit"
     ENQUEUE = "enqueue"
     RESCHEDULE = "reschedule"
+    PRIORITIZE = "prioritize"
     CLAIM = "claim"
     TAKE_OVER = "take_over"
     EXTEND = "extend"
@@ -85,11 +86,17 @@ RULES: Final[Mapping[Verb, Rule]] = {
     Verb.RESCHEDULE: _rule(
         {_S.SCHEDULED}, {_S.SCHEDULED, _S.QUEUED}, "owner, operator", "the version it read"
     ),
+    Verb.PRIORITIZE: _rule(
+        {_S.SCHEDULED, _S.CREATED, _S.QUEUED, _S.RETRYING, _S.PAUSED},
+        {_S.SCHEDULED, _S.QUEUED, _S.RETRYING, _S.PAUSED},
+        "owner within the plan, operator",
+        "the version it read",
+    ),
     Verb.CLAIM: _rule(
         {_S.CREATED, _S.QUEUED, _S.RETRYING},
         {_S.PROCESSING},
         "worker",
-        "not before `not_before`; attempt + 1",
+        "not before `not_before`; the lane that the message came from; attempt + 1",
     ),
     Verb.TAKE_OVER: _rule(
         {_S.PROCESSING, _S.STALLED},

@@ -153,9 +153,9 @@ UNKNOWN_HIDE_MS: Final = 10_000
 
 
 def judge_refusal(
-    task: Task | None, beat_at: int | None, now: int, *, receives: int
+    task: Task | None, beat_at: int | None, now: int, *, receives: int, lane: str | None = None
 ) -> ClaimVerdict:
-    """Why the claim was refused, as the current task tells it."""
+    """Why the claim was refused, as the current task tells it; `lane` is where the message was."""
     if task is None:
         return _unknown(receives)
     if task.state.ended:
@@ -163,6 +163,8 @@ def judge_refusal(
     match task.state:
         case State.PROCESSING | State.STALLED:
             return _held(task, beat_at, now)
+        case State.CREATED | State.QUEUED | State.RETRYING if lane not in (None, task.lane):
+            return ClaimVerdict(ClaimStep.DROP, f"it was moved to the lane {task.lane}")
         case State.CREATED | State.QUEUED | State.RETRYING:
             return _claimable(task, now)
         case _:

@@ -218,6 +218,21 @@ class StoreConformance:
             world.claim(task, "w2")
         assert refused.value.current == held
 
+    def test_a_message_of_a_lane_that_the_task_has_left_claims_nothing(self, world: World) -> None:
+        task = world.new(State.QUEUED)
+        moved = world.ports.tasks.apply(
+            transitions.prioritize(task, stamp(world.ports.now()), "cpu-low")
+        )
+        lease = task.limits.lease
+        for lane in (task.lane, moved.lane):
+            change = transitions.claim(task.id, 0, stamp(world.ports.now()), "w1", lease, lane)
+            if lane == moved.lane:
+                assert world.ports.tasks.apply(change).state is State.PROCESSING
+                continue
+            with pytest.raises(Refused) as refused:
+                world.ports.tasks.apply(change)
+            assert refused.value.current == moved
+
     def test_a_task_that_is_not_due_yet_is_not_claimed(self, world: World) -> None:
         task = world.new(State.RETRYING, not_before=world.ports.now() + 60_000)
         with pytest.raises(Refused):

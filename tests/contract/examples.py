@@ -91,6 +91,7 @@ def _waits(api: Recorder) -> None:
     api.post(f"/v1/tasks/{later}/reschedule", {"delay": 7200, "reason": "tomorrow will do"})
     api.post(f"/v1/tasks/{later}/cancel", {"reason": "wrong prompt"})
     waiting = api.submitted()
+    api.post(f"/v1/tasks/{waiting}/priority", {"priority": "low", "reason": "no hurry"})
     api.post(f"/v1/tasks/{waiting}/pause", {"reason": "maintenance"}, OPERATOR)
     api.post(f"/v1/tasks/{waiting}/resume", {}, OPERATOR)
 

@@ -35,6 +35,7 @@ def seeded(api: ApiWorld, folder: Path, caller: Principal) -> dict[str, list[str
         "resumeTask": paused,
         "pauseTask": waiting[EACH : 2 * EACH],
         "cancelTask": waiting[2 * EACH :],
+        "prioritizeTask": [api.submitted(caller=caller) for _ in range(EACH)],
         "rescheduleTask": [api.submitted({**PROMPT, "delay": 3600}, caller) for _ in range(EACH)],
     }
     return {**ids, "": [GHOST, *(some[0] for some in ids.values())]}

@@ -26,7 +26,7 @@ from taskgate.aws.rates import DynamoRates
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.catalog import CATALOG
 from taskgate.errors import LeaseLost, Refused, Unavailable
-from taskgate.gateway import steering, submitting, sweeping
+from taskgate.gateway import prioritizing, steering, submitting, sweeping
 from taskgate.gateway.chains import Step
 from taskgate.gateway.delivering import Attempt, Reason
 from taskgate.gateway.following import child_id
@@ -69,10 +69,13 @@ class Life:
         self.effective: Counter[str] = Counter()
         self.delivered: list[bytes] = []
         self.canceled = False
+        self.lanes = {"cpu-normal", "cpu-low"} if self.kind == "priority" else {"cpu-normal"}
 
     def live(self) -> Task:
         """From submit to the end; fails when it does not end."""
         self._submit()
+        if self.kind == "priority":
+            self._surviving(self._prioritize)
         for number in range(MOST_ROUNDS):
             self._surviving(lambda n=number: self._work(f"w{n}"))
             if self.kind == "cancel" and not self.canceled:
@@ -107,7 +110,7 @@ class Life:
     def _work(self, name: str) -> None:
         worker = WorkerGateway(self.ports, CATALOG, self.environment, name, draw=lambda: 0.0)
         for lane in self.environment.lanes:
-            if not lane.startswith("cpu-normal"):
+            if lane not in self.lanes:
                 continue
             for delivery in self.ports.lanes.receive(lane, most=10):
                 held = worker.claim(delivery)
@@ -148,6 +151,9 @@ class Life:
         if self.task_id:
             steering.cancel(self.ports, self.who, self.task_id, CancelMode.HARD)
             self.canceled = True
+
+    def _prioritize(self) -> None:
+        prioritizing.prioritize(self.ports, self.who, self.task_id, "low")
 
     def _sweep(self) -> None:
         sweeping.sweep_shard(self.ports, 0, self.clock() + 50_000)
@@ -237,7 +243,7 @@ def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable
         client.close()  # type: ignore[attr-defined]
 
 
-KINDS = ("success", "retry", "drain", "cancel", "owes")
+KINDS = ("success", "retry", "drain", "cancel", "owes", "priority")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -295,4 +301,5 @@ def _drain(ports: Ports) -> None:
     in the middle of one and shift the numbers of its calls. (The emulator purges as often as asked.)
     """
     lanes: Any = ports.lanes
-    lanes._client.purge_queue(QueueUrl=lanes._urls["cpu-normal"])
+    for lane in ("cpu-normal", "cpu-low"):
+        lanes._client.purge_queue(QueueUrl=lanes._urls[lane])

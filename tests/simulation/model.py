@@ -1,4 +1,5 @@
-"""A small world, walked completely: one task, two workers, a sweep, a cancel, SQS at its worst.
+"""A small world, walked completely: one task, two workers, a sweep, a cancel, a move to another
+lane, SQS at its worst.
 
 The state is a value; `steps` yields every state that one atomic step of any actor leads to. An
 actor may die between any two of its steps. The life cycle is the real one: `transitions`, `judge`
@@ -18,7 +19,7 @@ from typing import Any, Final
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp, applied, rearmed
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode, GiveUp, RetryAt
-from taskgate.lifecycle.states import HELD, State, Verb
+from taskgate.lifecycle.states import HELD, RULES, State, Verb
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.lifecycle.verdict import ClaimStep, Step, judge, judge_refusal
 from taskgate.task import CancelMode, Limits, Owner, Task, TaskError
@@ -46,11 +47,14 @@ BROKEN: Final = TaskError(ErrorCode.MODEL_ERROR, "", ErrorClass.TRANSIENT)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Msg:
-    """A message: the attempt it names, ticks until it is visible, and whose receipt is the last."""
+    """A message: the attempt it names, ticks until it is visible, whose receipt is the last, and
+    the lane that it is in.
+    """
 
     attempt: int
     hidden: int = 0
     receipt: int = -1
+    lane: str = "l"
 
 
 _TASKS: Final[list[Task | None]] = [None]
@@ -90,6 +94,8 @@ class World:
     canceler: str = "read"
     cancels: tuple[CancelMode, ...] = (CancelMode.HARD,)
     """The cancels that are still to be asked for, in turn."""
+    mover: str = "done"
+    """Who gives the task another priority; what it reads and writes is one guarded step."""
     sweep: tuple[str, Any] = ("idle", None)
     fresh: tuple[bool, bool, bool] = (True, True, True)
     """Whether what api, canceler and sweep have read is still the task as it stands."""
@@ -129,6 +135,7 @@ def steps(w: World) -> Iterator[tuple[str, World]]:
     """Every step that any actor may take next, with its name."""
     yield from _submit(w)
     yield from _cancel(w)
+    yield from _move(w)
     yield from _sweep(w)
     for i in range(len(w.workers)):
         yield from _work(w, i)
@@ -336,6 +343,23 @@ def _asked(w: World) -> World:
     return replace(w, canceler="read" if left else "done", cancels=left or w.cancels)
 
 
+def _move(w: World) -> Iterator[tuple[str, World]]:
+    task = w.task
+    if w.mover == "move" and task is not None and task.state in RULES[Verb.PRIORITIZE].sources:
+        after = _apply(w, transitions.prioritize(task, _stamp(), "m"))
+        assert after is not None
+        assert after.task is not None
+        sends = after.task.state in {State.QUEUED, State.RETRYING}
+        yield "moves", replace(after, mover="send" if sends else "done")
+    elif w.mover == "send":
+        assert task is not None
+        ticks = -(-max(0, task.not_before or 0) // TICK)
+        sent = _with(w.msgs, Msg(task.attempt, ticks, lane="m"))
+        yield "mover sends", replace(w, msgs=sent, mover="done")
+        if w.deaths:
+            yield "mover dies", replace(w, mover="done", deaths=w.deaths - 1)
+
+
 def _fresh(w: World, who: int) -> tuple[bool, bool, bool]:
     fresh = list(w.fresh)
     fresh[who] = True
@@ -354,7 +378,8 @@ def _sweep(w: World) -> Iterator[tuple[str, World]]:
     elif phase == "follow":
         kind, attempt = memory
         if kind == "send":
-            after = replace(w, msgs=_with(w.msgs, Msg(attempt)))
+            assert task is not None
+            after = replace(w, msgs=_with(w.msgs, Msg(attempt, lane=task.lane)))
         else:
             after = _signaled(w, attempt, kind)
         yield f"sweep follows up: {kind}", replace(after, sweep=("idle", None))
@@ -368,7 +393,7 @@ def _sweep_acts(  # noqa: C901, PLR0912 - one arm a step, as in the sweep itself
     task = w.task
     assert task is not None
     if verdict.step is Step.SEND and len(w.msgs) < 3:
-        w = replace(w, msgs=_with(w.msgs, Msg(task.attempt)))
+        w = replace(w, msgs=_with(w.msgs, Msg(task.attempt, lane=task.lane)))
     if not w.fresh[SWEEP]:
         yield "sweep is outrun", replace(w, sweep=("idle", None))
         return
@@ -430,7 +455,7 @@ def _work(w: World, i: int) -> Iterator[tuple[str, World]]:
                 taken = replace(message, hidden=LEASE, receipt=i)
                 left = list(w.msgs)
                 left.remove(message)
-                got = _be(w, i, f"got {message.attempt}")
+                got = _be(w, i, f"got {message.attempt} {message.lane}")
                 yield f"w{i} receives", replace(got, msgs=_with(tuple(left), taken))
         case "running":
             yield from _run(w, i)
@@ -440,25 +465,26 @@ def _work(w: World, i: int) -> Iterator[tuple[str, World]]:
             yield f"w{i} deletes", _forget(_be(w, i, "idle"), i)
         case "send":
             assert me.copy is not None
-            sent = replace(w, msgs=_with(w.msgs, Msg(me.copy.attempt)))
+            sent = replace(w, msgs=_with(w.msgs, Msg(me.copy.attempt, lane=me.copy.lane)))
             yield f"w{i} sends", _be(sent, i, "delete")
         case "resume":
             yield from _resume(w, i)
-        case "again":
-            yield from _claim_again(w, i)
+        case again if again.startswith("again"):
+            yield from _claim_again(w, i, again.split()[1])
         case got:
-            yield from _claim(w, i, int(got.split()[1]))
+            yield from _claim(w, i, int(got.split()[1]), got.split()[2])
     if me.phase != "idle" and w.deaths:
         yield f"w{i} dies", replace(_be(w, i, "idle"), deaths=w.deaths - 1)
 
 
-def _claim(w: World, i: int, attempt: int) -> Iterator[tuple[str, World]]:
-    after = _apply(w, transitions.claim("task_1", attempt, _stamp(), "w", LIMITS.lease))
+def _claim(w: World, i: int, attempt: int, lane: str) -> Iterator[tuple[str, World]]:
+    after = _apply(w, transitions.claim("task_1", attempt, _stamp(), "w", LIMITS.lease, lane))
     if after is not None:
+        _was_in(lane, after)
         yield f"w{i} claims", _be(after, i, "running", after.task)
         return
     beat_at = _beat_at(w, w.task) if w.task else None
-    verdict = judge_refusal(w.task, beat_at, 0, receives=1)
+    verdict = judge_refusal(w.task, beat_at, 0, receives=1, lane=lane)
     match verdict.step:
         case ClaimStep.DROP:
             yield f"w{i} drops", _forget(_be(w, i, "idle"), i)
@@ -466,16 +492,21 @@ def _claim(w: World, i: int, attempt: int) -> Iterator[tuple[str, World]]:
             ticks = -(-verdict.hide_ms // TICK)
             yield f"w{i} hides", _hide(_be(w, i, "idle"), i, ticks)
         case _:
-            yield f"w{i} sees {verdict.step}", _be(w, i, "again", w.task)
+            yield f"w{i} sees {verdict.step}", _be(w, i, f"again {lane}", w.task)
 
 
-def _claim_again(w: World, i: int) -> Iterator[tuple[str, World]]:
+def _was_in(lane: str, after: World) -> None:
+    if after.task is not None and after.task.lane != lane:
+        raise Broken("a message of a lane that the task had left was good for a claim")
+
+
+def _claim_again(w: World, i: int, lane: str) -> Iterator[tuple[str, World]]:
     seen = w.workers[i].copy
     assert seen is not None
     if seen.state in {State.PROCESSING, State.STALLED}:
         change = transitions.take_over(seen, _stamp(), "w")
     else:
-        change = transitions.claim(seen.id, seen.attempt, _stamp(), "w", LIMITS.lease)
+        change = transitions.claim(seen.id, seen.attempt, _stamp(), "w", LIMITS.lease, lane)
     after = _apply(w, change)
     if after is None:
         yield f"w{i} is refused again", _hide(_be(w, i, "idle"), i, 1)

@@ -70,6 +70,7 @@ WORLDS = {
     "two workers": World(canceler=OFF),
     "one worker, a cancel": World(workers=ONE),
     "one worker, a soft cancel": World(workers=ONE, cancels=(CancelMode.SOFT,)),
+    "one worker, a move": World(workers=ONE, canceler=OFF, mover="move"),
     "one worker, a retry, a drain": World(workers=ONE, canceler=OFF, budgets=(1, 1, 1)),
 }
 """Walked in every test run."""
@@ -80,6 +81,10 @@ MORE_WORLDS = {
     "one worker, a soft cancel made hard": World(
         workers=ONE, cancels=(CancelMode.SOFT, CancelMode.HARD)
     ),
+    "one worker, a retry, a drain, a move": World(
+        workers=ONE, canceler=OFF, mover="move", budgets=(1, 1, 1)
+    ),
+    "one worker, a move, a cancel, a death at any step": World(workers=ONE, mover="move", deaths=1),
     "one worker, a cancel, a death at any step": World(workers=ONE, deaths=1),
     "one worker, a cancel, a message shown again": World(workers=ONE, copies=1),
 }

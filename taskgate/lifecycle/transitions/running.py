@@ -25,9 +25,14 @@ from taskgate.lifecycle.transitions.shaping import (
 from taskgate.task import Task, TaskError
 
 
-def claim(task_id: str, attempt: int, stamp: Stamp, worker: str, lease: int) -> Change:
-    """A worker takes the task that its message names, in one write and without reading first."""
-    return claimed(task_id, attempt, stamp, worker, lease)
+def claim(
+    task_id: str, attempt: int, stamp: Stamp, worker: str, lease: int, lane: str | None = None
+) -> Change:
+    """A worker takes the task that its message names, in one write and without reading first.
+
+    With `lane` only while the task waits in that lane.
+    """
+    return claimed(task_id, attempt, stamp, worker, lease, lane)
 
 
 def take_over(task: Task, stamp: Stamp, worker: str) -> Change:

@@ -16,6 +16,7 @@ from taskgate.lifecycle.states import State, Verb
 from taskgate.lifecycle.transitions.shaping import (
     capped,
     requeued,
+    waiting_until,
 )
 from taskgate.task import Task, TaskError
 
@@ -52,6 +53,27 @@ def reschedule(task: Task, stamp: Stamp, run_at: int) -> Change:
         return moved(task, Verb.RESCHEDULE, State.SCHEDULED, stamp, **times)
     waiting = requeued(stamp, task.budgets)
     return moved(task, Verb.RESCHEDULE, State.QUEUED, stamp, **waiting, **times)
+
+
+def prioritize(task: Task, stamp: Stamp, lane: str) -> Change:
+    """It waits in another lane. The message of before is void there, a fresh one follows this write.
+
+    It has waited since it was queued, whatever its lane: its queue limit is not begun anew.
+    """
+    if task.state is State.RETRYING:
+        waiting = waiting_until(stamp, max(task.not_before or 0, stamp.at))
+        return moved(
+            task,
+            Verb.PRIORITIZE,
+            State.RETRYING,
+            stamp,
+            **waiting | {"queued_at": task.queued_at},
+            lane=lane,
+        )
+    if task.state in (State.CREATED, State.QUEUED):
+        sent: dict[str, Any] = {"queued_at": task.queued_at or task.since, "sent_at": None}
+        return moved(task, Verb.PRIORITIZE, State.QUEUED, stamp, **sent, sends=0, lane=lane)
+    return moved(task, Verb.PRIORITIZE, task.state, stamp, lane=lane)
 
 
 def resend(task: Task, stamp: Stamp, letter: str) -> Change:

@@ -66,6 +66,13 @@ def test_a_task_is_submitted_for_later_and_moved(gateway: FakeGateway, run, look
     assert bodies[2] == {"delay": 3600, "reason": "later"}
 
 
+def test_a_task_that_waits_gets_another_priority(gateway: FakeGateway, run, look) -> None:
+    gateway.answers(f"POST {TASK}/priority", look("queued"))
+    assert run("priority", "task_1", "low", "--reason", "no hurry").code == 0
+    assert gateway.seen[0].json == {"priority": "low", "reason": "no hurry"}
+    assert run("priority", "task_1", "urgent").code == 2
+
+
 def test_a_time_without_an_offset_is_the_time_of_this_machine(
     gateway: FakeGateway, run, look, monkeypatch
 ) -> None:

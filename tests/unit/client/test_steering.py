@@ -79,6 +79,12 @@ def test_a_scheduled_task_is_moved(gateway: FakeGateway, client: Taskgate) -> No
     assert gateway.seen[1].json == {"delay": 30, "reason": ""}
 
 
+def test_a_waiting_task_gets_another_priority(gateway: FakeGateway, client: Taskgate) -> None:
+    gateway.answers(f"POST {TASK}/priority", QUEUED)
+    client.handle("task_1").prioritize("high", "a customer waits")
+    assert gateway.seen[0].json == {"priority": "high", "reason": "a customer waits"}
+
+
 def test_an_explanation_is_read_as_far_as_it_goes(gateway: FakeGateway, client: Taskgate) -> None:
     body = {
         "id": "task_1",

@@ -160,8 +160,8 @@ class ApiWorld:
         for lane in CATALOG.lanes():
             for delivery in self.world.lanes.receive(lane):
                 held = self.worker.claim(delivery)
-                assert isinstance(held, Held)
-                return held
+                if isinstance(held, Held):
+                    return held
         raise AssertionError("no lane holds a message")
 
     def sweep(self) -> None:

@@ -203,6 +203,8 @@ VERBS = (
     ("extend", Bad("nought seconds", {"seconds": 0}, 422, "invalid_request", "seconds")),
     ("extend", Bad("over 6 hours", {"seconds": 21_601}, 422, "invalid_request", "seconds")),
     ("extend", Bad("a text", {"seconds": "60"}, 422, "invalid_request", "seconds")),
+    ("priority", Bad("no priority", {}, 422, "invalid_request", "priority")),
+    ("priority", Bad("an unknown one", {"priority": "urgent"}, 422, "invalid_request", "priority")),
     ("reschedule", Bad("no body", None, 400, "empty_body")),
     ("reschedule", Bad("no time", {}, 422, "invalid_request", "run_at")),
     ("reschedule", Bad("both", {"run_at": "2026-10-01T09:00:00Z", "delay": 1}, 422, "invalid_request", "delay")),

@@ -137,7 +137,7 @@ def test_a_run_whose_deadline_comes_first_names_the_deadline() -> None:
 def test_a_scheduled_task_says_when_it_starts(api: ApiWorld) -> None:
     told = _told(api, api.submitted({**PROMPT, "delay": 7200}))
     assert "in about 2 h" in str(told["why"])
-    assert told["actions"] == ["cancel", "reschedule"]
+    assert told["actions"] == ["cancel", "priority", "reschedule"]
     assert told["next_look"]["at"] == "2026-09-21T16:13:20.000Z"  # type: ignore[index]
 
 
@@ -242,8 +242,8 @@ def test_a_paused_task_names_who_holds_it_back(api: ApiWorld) -> None:
     api.post(f"/v1/tasks/{task_id}/pause", None, OPERATOR)
     told = _told(api, task_id)
     assert told["why"] == "It is held back by operator:olga/k9."
-    assert told["actions"] == ["cancel"]
-    assert _told(api, task_id, OPERATOR)["actions"] == ["cancel", "resume"]
+    assert told["actions"] == ["cancel", "priority"]
+    assert _told(api, task_id, OPERATOR)["actions"] == ["cancel", "priority", "resume"]
 
 
 def test_an_operator_may_ask_about_any_task_and_a_stranger_about_none(

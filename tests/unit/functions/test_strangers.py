@@ -19,6 +19,7 @@ COLLEAGUE = Principal(Owner("acme", "bob"), ADA.scopes, 50, "k3")
 BODIES = {
     "/v1/tasks": '{"type":"text_to_image","input":{"prompt":"x"}}',
     "/v1/tasks/{task_id}/extend": '{"seconds":60}',
+    "/v1/tasks/{task_id}/priority": '{"priority":"low"}',
     "/v1/tasks/{task_id}/reschedule": '{"delay":60}',
 }
 """What a route must be sent to get as far as the question whose task it is."""

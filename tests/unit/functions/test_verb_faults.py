@@ -90,6 +90,7 @@ CASES = (
     Case("resume", Verb.RESUME, _paused, State.QUEUED, operator=True),
     Case("retry", Verb.REOPEN, _failed, State.QUEUED),
     Case("reschedule", Verb.RESCHEDULE, _scheduled, State.QUEUED, {"delay": 0}),
+    Case("priority", Verb.PRIORITIZE, ApiWorld.submitted, State.QUEUED, {"priority": "low"}),
     Case("cancel", Verb.CANCEL, ApiWorld.submitted, State.CANCELED),
 )
 

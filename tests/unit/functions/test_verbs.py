@@ -18,8 +18,9 @@ OF_VERB = {
     "resume": Verb.RESUME,
     "retry": Verb.REOPEN,
     "reschedule": Verb.RESCHEDULE,
+    "priority": Verb.PRIORITIZE,
 }
-BODIES = {"extend": {"seconds": 600}, "reschedule": {"delay": 60}}
+BODIES = {"extend": {"seconds": 600}, "reschedule": {"delay": 60}, "priority": {"priority": "low"}}
 IDEMPOTENT = {("pause", State.PAUSED), ("resume", State.QUEUED)}
 ONLY_THE_WORKER = {("pause", State.PROCESSING), ("pause", State.STALLED)}
 PAIRS = [(verb, state) for verb in OF_VERB for state in State]

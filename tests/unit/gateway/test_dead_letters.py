@@ -224,3 +224,13 @@ def test_losing_every_race_leaves_the_letter_in_its_queue(
     monkeypatch.setattr(world.lanes, "send", moved_meanwhile)
     with pytest.raises(Unavailable):
         answered(world, archive, task)
+
+
+@pytest.mark.parametrize("state", WAITING)
+def test_a_dead_letter_of_a_lane_that_the_task_has_left_says_nothing_of_it(state: State) -> None:
+    task = task_in(state)
+    left = judge_letter(task, "m1", task.attempt, task.since, lane="cpu-high")
+    assert left.step is LetterStep.LEAVE
+    assert "moved" in left.reason
+    here = judge_letter(task, "m1", task.attempt, task.since, lane=task.lane)
+    assert here.step is LetterStep.RESEND

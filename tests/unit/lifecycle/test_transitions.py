@@ -35,6 +35,7 @@ def _pause(task: Task) -> Change:
 BUILD: dict[Verb, Build] = {
     Verb.ENQUEUE: lambda t: transitions.enqueue(t, stamp(NOW)),
     Verb.RESCHEDULE: lambda t: transitions.reschedule(t, stamp(NOW), NOW + 3_600_000),
+    Verb.PRIORITIZE: lambda t: transitions.prioritize(t, stamp(NOW), "gpu-low"),
     Verb.CLAIM: lambda t: transitions.claim(t.id, t.attempt, stamp(NOW), "w2", LIMITS.lease),
     Verb.TAKE_OVER: lambda t: transitions.take_over(t, stamp(NOW), "w2"),
     Verb.EXTEND: lambda t: transitions.extend(t, stamp(NOW), 600),
@@ -116,7 +117,7 @@ def _keeps_the_rules(before: Task, after: Task, verb: Verb) -> None:
     else:
         assert after.ended_at is None
         assert after.due_at is not None
-        assert before.created_at < after.due_at <= after.deadline_at
+        assert before.created_at <= after.due_at <= after.deadline_at
 
 
 @pytest.mark.parametrize("state", sorted(LIVE))
