@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+MAX_STAGE: Final = 64
+"""Characters of a stage that are kept: a run may say it each second."""
 
 
 @dataclass(frozen=True, slots=True)

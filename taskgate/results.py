@@ -47,6 +47,9 @@ class Results(Protocol):
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         """A URL that serves the object for that long, without credentials."""
 
+    def good_for(self, seconds: int) -> int:
+        """Of so many seconds, how many a URL that is signed now is really good for."""
+
     def form(self, key: str, terms: Stored, seconds: int) -> Form:
         """What lets its bearer upload exactly this object in that time, and nothing else."""
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from taskgate.testing.dynamo_rules import watched
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_real_aws() -> Iterator[None]:
@@ -20,3 +22,9 @@ def _no_real_aws() -> Iterator[None]:
     logging.getLogger("taskgate").setLevel(logging.DEBUG)
     yield
     patch.undo()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _dynamodb_is_as_strict_as_on_aws() -> Iterator[None]:
+    with watched():
+        yield

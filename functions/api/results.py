@@ -16,7 +16,7 @@ from taskgate.gateway import reading
 from taskgate.task import ResultFile, Task
 
 LINK_SECONDS: Final = 15 * 60
-"""How long a signed URL is good. The function's own credentials outlive it."""
+"""How long a signed URL is good at most; never longer than the credentials that sign it."""
 
 
 def result(desk: Desk, asked: Asked) -> Response[str]:
@@ -29,7 +29,7 @@ def result(desk: Desk, asked: Asked) -> Response[str]:
     task = reading.finished(desk.ports, asked.principal, asked.task_id, desk.retention)
     if inline or not (task.result or "file" in query):
         return answer(_manifest(desk, task))
-    return redirect(_signed(desk, _chosen(task, query.get("file"))))
+    return redirect(_signed(desk, _chosen(task, query.get("file")), _link_seconds(desk)))
 
 
 def _chosen(task: Task, name: str | None) -> ResultFile:
@@ -42,15 +42,19 @@ def _chosen(task: Task, name: str | None) -> ResultFile:
 
 def _manifest(desk: Desk, task: Task) -> dict[str, Any]:
     # The time is taken before signing: the links are good for at least as long as we say.
-    expires_at = desk.ports.now() + LINK_SECONDS * 1000
-    files = [{**views.file(file), "url": _signed(desk, file)} for file in task.result]
+    now, seconds = desk.ports.now(), _link_seconds(desk) if task.result else 0
+    files = [{**views.file(file), "url": _signed(desk, file, seconds)} for file in task.result]
     return {
         "id": task.id,
         "files": files,
         "output": views.parsed(task.output),
-        "expires_at": when(expires_at) if files else None,
+        "expires_at": when(now + seconds * 1000) if files else None,
     }
 
 
-def _signed(desk: Desk, file: ResultFile) -> str:
-    return desk.ports.results.sign(file.key, LINK_SECONDS, file.name)
+def _link_seconds(desk: Desk) -> int:
+    return desk.ports.results.good_for(LINK_SECONDS)
+
+
+def _signed(desk: Desk, file: ResultFile, seconds: int) -> str:
+    return desk.ports.results.sign(file.key, seconds, file.name)

@@ -35,8 +35,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def run(records: Sequence[Mapping[str, Any]], put: Put) -> dict[str, Any]:
     """Send the transitions in their order; the first that the bus does not take comes again."""
-    found = [(str(r["dynamodb"]["SequenceNumber"]), told(r["dynamodb"])) for r in records]
-    sent = [(number, event) for number, event in found if event is not None]
+    found = [_transition(record) for record in records]
+    sent = [pair for pair in found if pair is not None]
     for start in range(0, len(sent), MOST):
         part = sent[start : start + MOST]
         taken = _taken(put, [_entry(event) for _, event in part])
@@ -44,6 +44,16 @@ def run(records: Sequence[Mapping[str, Any]], put: Put) -> dict[str, Any]:
             if not is_taken:
                 return {"batchItemFailures": [{"itemIdentifier": number}]}
     return {"batchItemFailures": []}
+
+
+def _transition(record: Mapping[str, Any]) -> tuple[str, TaskEvent] | None:
+    """The record's number and transition. One that cannot be read holds up no other."""
+    try:
+        event = told(record["dynamodb"])
+        return (str(record["dynamodb"]["SequenceNumber"]), event) if event else None
+    except Exception as error:  # noqa: BLE001 - the others must not pay
+        swallowed("change_not_told", error, record=str(record.get("eventID")))
+        return None
 
 
 def told(change: Mapping[str, Any]) -> TaskEvent | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
 from functions.http.times import when
+from taskgate import stored_json
 from taskgate.gateway import canceling, steering, telling
 from taskgate.gateway.reading import View
 from taskgate.gateway.relating import Child, Relations
@@ -140,8 +140,8 @@ def urls(task_id: str) -> dict[str, str]:
 
 
 def parsed(text: str | None) -> Any:
-    """A stored JSON text. A worker of long ago may have written NaN: it is null on the way out."""
-    return None if text is None else json.loads(text, parse_constant=lambda _: None)
+    """A stored JSON text; what is no strict JSON in it does not get out."""
+    return None if text is None else stored_json.loaded(text)
 
 
 def _child(child: Child) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from taskgate.aws.master import tenant_secrets
 from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
 from taskgate.events import event as tell
+from taskgate.events import swallowed
 from taskgate.gateway.delivering import Attempt
 from taskgate.gateway.settling import Outbox
 from taskgate.settings import Environment
@@ -48,8 +49,9 @@ def run(outbox: Outbox, event: Mapping[str, Any], time_left_ms: int) -> dict[str
 def pass_on(outbox: Outbox, records: list[Record]) -> dict[str, Any]:
     """An errand for every task that has just come to owe something.
 
-    A record that cannot be passed on is named, and Lambda comes again from there; what has been
-    passed on twice is settled once.
+    While the queue is away the record is named, and Lambda comes again from there; what has been
+    passed on twice is settled once. A record that is no change of ours, whatever is wrong with it,
+    holds up no other: if it owes something, its clock says so to the backstop.
     """
     for record in records:
         try:
@@ -57,6 +59,8 @@ def pass_on(outbox: Outbox, records: list[Record]) -> dict[str, Any]:
                 outbox.ports.errands.send(id_of(record["dynamodb"]["NewImage"]), 0)
         except Unavailable:
             return {"batchItemFailures": [{"itemIdentifier": _sequence(record)}]}
+        except Exception as error:  # noqa: BLE001 - the others must not pay
+            swallowed("change_not_passed_on", error, record=str(record.get("eventID")))
     return {"batchItemFailures": []}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +56,17 @@ class S3Results:
         return str(
             self._client.generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds)
         )
+
+    def good_for(self, seconds: int) -> int:
+        """A URL dies with the credentials that signed it, whatever time it names."""
+        signer = getattr(self._client, "_request_signer", None)
+        credentials: Any = getattr(signer, "_credentials", None)
+        if (ends := getattr(credentials, "_expiry_time", None)) is None:
+            return seconds  # they do not end, or do not say when: a Lambda's own outlast our links
+        credentials.get_frozen_credentials()  # those that end soon are renewed here, if they can be
+        ends = getattr(credentials, "_expiry_time", ends)
+        left = (ends - datetime.now(UTC)).total_seconds()
+        return max(1, min(seconds, int(left)))
 
     def form(self, key: str, terms: Stored, seconds: int) -> Form:
         fields = fields_of(terms)

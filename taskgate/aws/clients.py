@@ -47,6 +47,8 @@ BUSY: Final = frozenset(
     }
 )
 """Error codes that say "not now": nothing is known to have changed."""
+INDEX_COMES: Final = ("backfilling global secondary index", "does not have the specified index")
+"""What DynamoDB says of an index that an update of the stack has only begun to make."""
 
 
 def dynamodb() -> DynamoDBClient:
@@ -79,10 +81,16 @@ def available() -> Iterator[None]:
     ) as error:
         raise Unavailable(str(error)) from error
     except ClientError as error:
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if code_of(error) in BUSY or status >= 500:
+        if _passing(error):
             raise Unavailable(str(error)) from error
         raise
+
+
+def _passing(error: ClientError) -> bool:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code_of(error) == "ValidationException":
+        return any(words in str(error) for words in INDEX_COMES)
+    return code_of(error) in BUSY or status >= 500
 
 
 def _client(service: str, read_seconds: int) -> object:

@@ -11,12 +11,12 @@ from taskgate.aws.clients import available, code_of
 from taskgate.aws.values import Item, Value, int_of, n, ratio, s, text_of
 from taskgate.errors import LeaseLost
 from taskgate.ports import Pulse, Seen, Signal
+from taskgate.pulses import MAX_STAGE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 KEPT_SECONDS: Final = 24 * 3600
-MAX_STAGE: Final = 64
 
 
 def pulse_key(task_id: str) -> dict[str, Value]:

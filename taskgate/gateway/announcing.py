@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from taskgate import stored_json
 from taskgate.lifecycle.change import ANNOUNCED
 from taskgate.task import ResultFile, Task, TaskError
 
@@ -39,8 +40,8 @@ def told(task: Task) -> dict[str, Any]:
         "ended_at": rfc3339(task.ended_at or task.since),
         "error": _error(task.error) if task.error else None,
         "result": [_file(file) for file in task.result],
-        "output": json.loads(task.output) if task.output else None,
-        "metadata": json.loads(task.metadata) if task.metadata else {},
+        "output": stored_json.loaded(task.output) if task.output else None,
+        "metadata": stored_json.loaded(task.metadata) if task.metadata else {},
     }
 
 

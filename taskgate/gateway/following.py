@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ulid import ULID
 
+from taskgate import stored_json
 from taskgate.catalog import Catalog
 from taskgate.errors import FieldProblem, InvalidInput, Refused, UnknownTaskType
 from taskgate.events import transition
@@ -164,7 +165,7 @@ def _result(name: str, parent: Task) -> dict[str, str]:
 
 
 def _output(name: str, parent: Task) -> Any:
-    output = json.loads(parent.output) if parent.output else {}
+    output = stored_json.loaded(parent.output) if parent.output else {}
     if name not in output:
         raise InvalidInput(fields=[FieldProblem("$output", f"{parent.id} has no output {name}")])
     return output[name]

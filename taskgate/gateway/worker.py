@@ -24,6 +24,7 @@ from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt, dec
 from taskgate.lifecycle.states import HELD, State
 from taskgate.lifecycle.transitions import LONGEST_DELAY, Outcome
 from taskgate.ports import Delivery, Message, Ports, Pulse, Signal
+from taskgate.pulses import MAX_STAGE
 from taskgate.settings import Environment
 from taskgate.task import ResultFile, Task, TaskError
 
@@ -100,7 +101,7 @@ class WorkerGateway:
                 worker=self._worker,
                 beat_at=self._ports.now(),
                 progress=progress,
-                stage=stage,
+                stage=stage[:MAX_STAGE],
             )
         )
         news.leave(self._ports, held.task, news.PROGRESS)

@@ -22,6 +22,8 @@ class MemoryResults:
         self.objects: dict[str, bytes] = {}
         self.told: dict[str, Stored] = {}
         """What uploaded objects say of themselves."""
+        self.credentials_left = 6 * 3600
+        """Seconds until what signs the links is itself good no more."""
 
     def put(self, key: str, path: str, content_type: str) -> None:
         content = Path(path).read_bytes()
@@ -31,6 +33,9 @@ class MemoryResults:
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         return f"memory://{key}?seconds={seconds}&name={download_name or ''}"
+
+    def good_for(self, seconds: int) -> int:
+        return min(seconds, self.credentials_left)
 
     def form(self, key: str, terms: Stored, seconds: int) -> Form:
         policy = json.dumps({**asdict(terms), "seconds": seconds})

@@ -64,8 +64,9 @@ def bring_forward(stack: LocalStack, task_id: str) -> None:
     stack.client("dynamodb").update_item(
         TableName=stack.environment.tasks_table,
         Key={"pk": {"S": f"TASK#{task_id}"}, "sk": {"S": "TASK"}},
-        UpdateExpression="SET owed_at = :now, due_at = :now",
-        ConditionExpression="attribute_exists(owed_at)",
+        UpdateExpression="SET #owed = :now, #due = :now",
+        ConditionExpression="attribute_exists(#owed)",
+        ExpressionAttributeNames={"#owed": "owed_at", "#due": "due_at"},
         ExpressionAttributeValues={":now": now},
     )
     stack.settle()

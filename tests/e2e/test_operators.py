@@ -151,7 +151,8 @@ def test_the_check_finds_nothing_then_a_drift_and_the_command_repairs_it(
     stack.client("dynamodb").update_item(
         TableName=stack.environment.tasks_table,
         Key={"pk": {"S": f"LEDGER#{WHO.owner}"}, "sk": {"S": "0"}},
-        UpdateExpression="ADD submitted :three",
+        UpdateExpression="ADD #submitted :three",
+        ExpressionAttributeNames={"#submitted": "submitted"},
         ExpressionAttributeValues={":three": {"N": "3"}},
     )
     assert checked(stack)["unaccounted"] == 3

@@ -29,7 +29,8 @@ def audited(name: str) -> AuditWorld:
         client.update_item(
             TableName=environment.tasks_table,
             Key=task_key(task.id),
-            UpdateExpression="REMOVE clock_shard",
+            UpdateExpression="REMOVE #clock",
+            ExpressionAttributeNames={"#clock": "clock_shard"},
         )
 
     audit = DynamoAudit(client, table=environment.tasks_table, clock_shards=shards)
@@ -48,7 +49,8 @@ class TestDynamoAuditOnMoto(AuditConformance):
         client.update_item(
             TableName="audit-tasks",
             Key=task_key(broken.id),
-            UpdateExpression="SET limits = :none",
+            UpdateExpression="SET #limits = :none",
+            ExpressionAttributeNames={"#limits": "limits"},
             ExpressionAttributeValues={":none": {"S": "gone"}},
         )
         report = world.reconcile()

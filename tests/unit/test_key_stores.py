@@ -37,8 +37,8 @@ class TestDynamoKeysOnMoto(KeysConformance):
         keys._client.update_item(
             TableName="keys-tasks",
             Key={"pk": {"S": f"KEY#{KEY.id}"}, "sk": {"S": "KEY"}},
-            UpdateExpression="REMOVE version, trail, #owner",
-            ExpressionAttributeNames={"#owner": "owner"},
+            UpdateExpression="REMOVE #version, #trail, #owner",
+            ExpressionAttributeNames={f"#{n}": n for n in ("version", "trail", "owner")},
         )
         old = keys.get_key(KEY.id)
         assert old is not None

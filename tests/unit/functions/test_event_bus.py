@@ -119,3 +119,12 @@ def test_every_state_has_a_kind_of_its_own(state: State) -> None:
     task = replace(task, history=(replace(task.history[0], verb=verb, to=state),))
     run([record(None, task)], bus.put)
     assert bus.kinds == [f"Task {state.replace('_', ' ').title()}"]
+
+
+def test_a_record_that_cannot_be_read_among_20_holds_up_none_of_the_19() -> None:
+    bus, task = Bus(), task_in(State.CREATED)
+    records = [record(None, task, n) for n in range(19)]
+    unreadable = {"pk": {"S": "TASK#x"}, "sk": {"S": "TASK"}, "state": {"S": "lost"}}
+    records.insert(5, {"dynamodb": {"SequenceNumber": "99", "NewImage": unreadable}})
+    assert run(records, bus.put) == {"batchItemFailures": []}
+    assert bus.kinds == ["Task Created"] * 19

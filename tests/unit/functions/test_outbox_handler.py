@@ -115,6 +115,29 @@ def test_a_change_that_cannot_be_passed_on_is_named_and_those_after_it_come_agai
     assert answer == {"batchItemFailures": [{"itemIdentifier": "2"}]}
 
 
+BAD_CHANGES = {
+    "no image at all": {"dynamodb": {"SequenceNumber": "9"}},
+    "no key": {"dynamodb": {"NewImage": {"clock_shard": {"S": "owed#01"}}}},
+    "a key that is no text": {
+        "dynamodb": {"NewImage": {"clock_shard": {"S": "owed#01"}, "pk": {"N": "1"}}}
+    },
+    "no change": {},
+    "null": {"dynamodb": None},
+}
+
+
+@pytest.mark.parametrize("name", BAD_CHANGES)
+def test_a_change_that_always_breaks_among_20_holds_up_none_of_the_19(
+    name: str, tmp_path: Any
+) -> None:
+    post = Post(OK)
+    tasks = [post.succeeded(tmp_path, callback=callback()) for _ in range(19)]
+    records = [change(task, None, "owed#1", n) for n, task in enumerate(tasks)]
+    records.insert(7, {"eventID": "e7", **BAD_CHANGES[name]})
+    assert run(post.outbox, {"Records": records}, 30_000) == {"batchItemFailures": []}
+    assert [task_id for _, task_id, _ in post.errands.sent] == [task.id for task in tasks]
+
+
 def test_an_errand_is_one_look_at_one_task(tmp_path: Any) -> None:
     post = Post(OK)
     task = post.succeeded(tmp_path, callback=callback())

@@ -123,3 +123,24 @@ def test_a_message_that_is_put_back_can_be_received_at_once() -> None:
     again = one.next()
     assert again is not None
     assert again.message == first.message
+
+
+def test_a_high_task_is_the_next_to_start_but_never_interrupts_a_low_one_that_runs() -> None:
+    """Priority orders starts only: with all workers in long low tasks, high waits for an end (B57)."""
+    lanes, workers = MemoryLanes(lambda: 0, 45), 3
+    pollers = [LanePoller(lanes, "gpu", 1, Stop(1)) for _ in range(workers)]
+    for n in range(20):
+        lanes.send("gpu-low", Message(f"low{n}", 0))
+    running = [_next_of(poller) for poller in pollers]
+    assert [lane for lane, _ in running] == ["gpu-low"] * workers
+    lanes.send("gpu-high", Message("urgent", 0))
+    # Nobody is free, and nothing takes a low task from its worker: no poller is asked until one ends.
+    starts = [_next_of(pollers[n % workers]) for n in range(8)]
+    assert ("gpu-high", "urgent") in starts[:2]
+    assert {lane for lane, _ in starts} == {"gpu-high", "gpu-low"}
+
+
+def _next_of(poller: LanePoller) -> tuple[str, str]:
+    delivery = poller.next()
+    assert delivery is not None
+    return delivery.lane, delivery.message.task_id
