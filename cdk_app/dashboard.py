@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from cdk_app.lanes import Lanes
@@ -23,6 +24,7 @@ class Dashboard(Construct):
         *,
         stage: Stage,
         lanes: Lanes,
+        ephemeral: dynamodb.ITable,
         alarms: Sequence[cloudwatch.Alarm],
     ) -> None:
         super().__init__(scope, name)
@@ -35,6 +37,7 @@ class Dashboard(Construct):
                 [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=24)],
                 *self._progress(lanes),
                 *self._trouble(),
+                self._afterwards(ephemeral),
             ],
         )
 
@@ -77,12 +80,28 @@ class Dashboard(Construct):
             ],
         ]
 
-    def _graph(self, title: str, *lines: tuple[str, str]) -> cloudwatch.GraphWidget:
-        left = [
+    def _afterwards(self, ephemeral: dynamodb.ITable) -> list[cloudwatch.IWidget]:
+        """What ended tasks owe: callbacks that do not get through, and what is cleaned up."""
+        expired = ephemeral.metric(
+            "TimeToLiveDeletedItemCount",
+            statistic="Sum",
+            period=MINUTE,
+            label="pulses and the like",
+        )
+        return [
+            self._graph("Receivers that went out of reach", (metrics.RECEIVERS_OPENED, "Sum")),
+            self._graph("Callbacks given up", (metrics.CALLBACKS_GIVEN_UP, "Sum")),
+            self._graph("Cleaned up", (metrics.CLEANED, "Sum"), more=[expired]),
+        ]
+
+    def _graph(
+        self, title: str, *lines: tuple[str, str], more: Sequence[cloudwatch.IMetric] = ()
+    ) -> cloudwatch.GraphWidget:
+        left: list[cloudwatch.IMetric] = [
             ours(self._stage, name, statistic, MINUTE).with_(label=f"{name} {statistic}")
             for name, statistic in lines
         ]
-        return cloudwatch.GraphWidget(title=title, left=left, width=8)
+        return cloudwatch.GraphWidget(title=title, left=[*left, *more], width=8)
 
 
 def _waiting(lanes: Lanes) -> cloudwatch.GraphWidget:

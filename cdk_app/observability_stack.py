@@ -39,7 +39,14 @@ class ObservabilityStack(cdk.Stack):
             synthesizer=synthesizer,
         )
         self.alarms = self._alarms(stage, data, gateway)
-        Dashboard(self, "Dashboard", stage=stage, lanes=data.lanes, alarms=self.alarms)
+        Dashboard(
+            self,
+            "Dashboard",
+            stage=stage,
+            lanes=data.lanes,
+            ephemeral=data.ephemeral.table,
+            alarms=self.alarms,
+        )
         self.topic = self._topic(stage)
         self._page(stage)
         cdk.CfnOutput(self, "AlertsTopic", value=self.topic.topic_arn)

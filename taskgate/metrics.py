@@ -31,6 +31,7 @@ RUN_DURATION: Final = "task_run_seconds"
 WASTED: Final = "wasted_gpu_seconds"
 RETRIES: Final = "task_retries"
 DEAD_LETTERS: Final = "dead_letters"
+CLEANED: Final = "objects_cleaned"
 RECEIVERS_OPENED: Final = "receivers_opened"
 CALLBACKS_GIVEN_UP: Final = "callbacks_given_up"
 UNACCOUNTED: Final = "TasksUnaccounted"
@@ -75,6 +76,7 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
     "cancel_enforced": (Metric(CANCELS_ENFORCED, label="type"),),
     "cancel_unheard": (Metric(CANCELS_UNHEARD, label="type"),),
     "dead_letter": (Metric(DEAD_LETTERS, label="pool", named_by="step"),),
+    "cleaned": (Metric(CLEANED, COUNT, "objects", named_by="kind"),),
     "receiver_opened": (Metric(RECEIVERS_OPENED),),
     "callback_given_up": (Metric(CALLBACKS_GIVEN_UP),),
     "reconciled": (

@@ -15,6 +15,7 @@ from taskgate.catalog import Catalog
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway import announcing, delivering, news
+from taskgate.gateway.cleaning import Leftover, cleaned
 from taskgate.gateway.delivering import Attempt, Delivered, Go, PutOff, TryAt
 from taskgate.gateway.following import create_follow_ups
 from taskgate.gateway.stamps import stamp
@@ -112,8 +113,7 @@ class Outbox:
                 create_follow_ups(self.ports, self.catalog, self.environment, task)
                 return self._done(task, Duty.FOLLOW_UPS)
             case Duty.CLEAN_UP:
-                removed = self._clean_up(task)
-                event("cleaned_up", task=task.id, objects=removed)
+                cleaned(task, Leftover.REFUSED, self._clean_up(task))
                 return self._done(task, Duty.CLEAN_UP)
             case Duty.CALLBACK:
                 return self._call_back(task)

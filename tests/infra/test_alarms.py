@@ -140,3 +140,5 @@ def test_the_dashboard_shows_what_is_measured(observed, resolve):
     body = resolve(dashboard["DashboardBody"])
     for name in OURS - {metrics.RECONCILE_RAN, metrics.REPAIRS}:
         assert name in body
+    # Pulses go by the table's TTL, and DynamoDB counts them.
+    assert "TimeToLiveDeletedItemCount" in body

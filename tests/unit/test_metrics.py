@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from taskgate import events, metrics
+from taskgate.gateway.cleaning import Leftover, cleaned
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, applied
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode, RetryAt
@@ -189,3 +190,14 @@ def test_a_workers_line_bears_its_metrics_at_the_top_as_cloudwatch_demands() -> 
     line = json.loads(done.stdout)
     assert (line["worker"], line["task_retries"], line["stage"]) == ("w1", 1, "prod")
     assert directives(line)["task_retries_crash"] == [["stage"], ["stage", "type"]]
+
+
+@pytest.mark.parametrize("kind", Leftover)
+def test_what_is_cleaned_up_is_counted_in_all_and_by_its_kind(
+    lines: list[dict[str, Any]], kind: Leftover
+) -> None:
+    cleaned(task_in(State.CANCELED), kind, 3)
+    [line] = lines
+    assert (line["event"], line["kind"]) == ("cleaned", kind.value)
+    assert line["objects_cleaned"] == line[f"objects_cleaned_{kind.value}"] == 3
+    assert set(directives(line)) == {"objects_cleaned", f"objects_cleaned_{kind.value}"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,23 @@ def test_a_clean_up_under_way_does_not_remove_what_a_reopened_task_has_made(
     post.run()
     assert world.state(task.id) is State.SUCCEEDED
     assert list(world.results.objects) == [f"r/acme/{task.id}/4/x.bin"]
+
+
+def test_what_refused_attempts_left_behind_is_removed_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "taskgate")
+    post, path = Post(), tmp_path / "x.bin"
+    task = post.submitted()
+    gateway(post.world, draw=0.0).fail(claimed(post.world), CRASHED)
+    for name in ("a.bin", "b.bin"):
+        post.world.results.objects[f"r/acme/{task.id}/1/{name}"] = b"left behind"
+    path.write_bytes(b"won")
+    gateway(post.world).succeed(claimed(post.world), [Produced("x.bin", str(path), "x/y")], None)
+    post.run()
+    assert list(post.world.results.objects) == [f"r/acme/{task.id}/2/x.bin"]
+    told = [json.loads(r.getMessage()) for r in caplog.records if r.name == "taskgate"]
+    counted = [line for line in told if line["event"] == "cleaned"]
+    assert [(c["task"], c["kind"], c["objects"]) for c in counted] == [
+        (task.id, "refused_attempts", 2)
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from taskgate.errors import LeaseLost
 from taskgate.gateway import sweeping
 from taskgate.gateway.worker import Released
 from taskgate.lifecycle.states import State
@@ -40,3 +41,19 @@ def test_a_suspect_whose_worker_beats_is_not_taken(world: MemoryWorld) -> None:
     gateway(world, "w1").report(held, 0.1, "parse")
     assert isinstance(gateway(world, "w2").claim(received(world)), Released)
     assert world.tasks.tasks[task.id].attempt == 1
+
+
+def test_a_worker_that_comes_back_after_the_end_learns_from_the_pulse_that_it_lost(
+    world: MemoryWorld,
+) -> None:
+    task = submitted(world)
+    late = claimed(world, "w1")
+    suspected(world, task)
+    second = claimed(world, "w2")
+    gateway(world, "w2").report(second, 0.5, "embed")
+    gateway(world, "w2").succeed(second, [], None)
+    with pytest.raises(LeaseLost):
+        gateway(world, "w1").report(late, 0.2, "parse")
+    # Why the clean-up leaves the pulse to its TTL: without it the late worker would compute on.
+    del world.pulses.pulses[task.id]
+    assert gateway(world, "w1").report(late, 0.2, "parse") is None
