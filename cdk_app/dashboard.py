@@ -72,6 +72,13 @@ class Dashboard(Construct):
                 self._graph("Dead letters", (metrics.DEAD_LETTERS, "Sum")),
             ],
             [
+                self._graph(
+                    "Cancels that no worker acknowledged, and enforced ones",
+                    (metrics.CANCELS_UNHEARD, "Sum"),
+                    (metrics.CANCELS_ENFORCED, "Sum"),
+                ),
+            ],
+            [
                 self._graph("Oldest overdue clock, s", (metrics.OLDEST_OVERDUE, "Maximum")),
                 self._graph(
                     "The sweep", (metrics.SWEEP_RAN, "Sum"), (metrics.TASKS_LOOKED_AT, "Sum")
