@@ -3,7 +3,7 @@
 # A pipe fails when any part of it does: no figure may hide a red test.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: fairness help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
+.PHONY: fairness least-privilege help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
 
 PYTHON ?= python3
 STAGE ?= prod
@@ -60,6 +60,9 @@ model: $(READY) ## Walk every interleaving of all small worlds (some ten minutes
 
 crash-points: $(READY) ## A fault at every AWS call of a task's life, print the number of points
 	$(VENV)/pytest tests/integration/test_crash_points.py -q -rP -n 2 | grep -E '^crash points|^FAILED|^[0-9]+ (passed|failed)'
+
+least-privilege: $(READY) ## Record the calls of every deployed room, and hold them against its role
+	$(VENV)/python -m tests.privilege
 
 synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
 	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) --output build/cdk.out/$(STAGE)

@@ -9,6 +9,10 @@ from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
+ITEMS = ("TASK#*", "LEDGER#*", "IDEM#*", "PULSE#*", "RATE#*", "RECEIVER#*")
+"""Partition keys of what it works on, in both tables. Keys and plans are none of its business, so
+that nothing that gets into this room can issue a key or read one."""
+
 
 class ApiFunction(Construct):
     """The API's function. Exposes `function`."""
@@ -41,12 +45,15 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
                 "dynamodb:UpdateItem",
             ],
             [data.tasks.table.table_arn],
+            keys=ITEMS,
         ),
-        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")]),
+        # The index lists keys and plans as well, under names that no user can have.
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], unlike=["#*"]),
         allow(
             # `explain` reads the breaker of a receiver that still waits for a callback.
             ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
             [data.ephemeral.table.table_arn],
+            keys=ITEMS,
         ),
         # A lane's count, for `explain` and `queues`.
         allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], data.lanes.arns),

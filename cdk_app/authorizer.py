@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_app.data_stack import DataStack
-from cdk_app.function import FunctionCode, TaskgateFunction
+from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
 
@@ -26,7 +25,9 @@ class Authorizer(Construct):
             code=code,
             room="authorizer",
             environment=data.environment_contract.as_variables(),
-            statements=[_read_keys_and_plans_only(data.tasks.table.table_arn)],
+            statements=[
+                allow(["dynamodb:GetItem"], [data.tasks.table.table_arn], keys=["KEY#*", "PLAN#*"])
+            ],
             memory=512,
             timeout=10,  # the HTTP API waits no longer for an authorizer
         ).function
@@ -39,11 +40,3 @@ class Authorizer(Construct):
             identity_source=["$request.header.Authorization"],
             results_cache_ttl=cdk.Duration.seconds(stage.key_cache),
         )
-
-
-def _read_keys_and_plans_only(table_arn: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        actions=["dynamodb:GetItem"],
-        resources=[table_arn],
-        conditions={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["KEY#*", "PLAN#*"]}},
-    )

@@ -50,7 +50,11 @@ class DeadLetters(Construct):
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     return [
-        allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [data.tasks.table.table_arn]),
+        allow(
+            ["dynamodb:GetItem", "dynamodb:UpdateItem"],
+            [data.tasks.table.table_arn],
+            keys=["TASK#*", "LEDGER#*"],
+        ),
         allow(["sqs:SendMessage"], data.lanes.arns),
         allow(
             ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"],

@@ -91,9 +91,25 @@ class TaskgateFunction(Construct):
         return role
 
 
-def allow(actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:
-    """A statement that allows exactly these actions on exactly these resources."""
-    return iam.PolicyStatement(actions=list(actions), resources=list(resources))
+def allow(
+    actions: Sequence[str],
+    resources: Sequence[str],
+    *,
+    keys: Sequence[str] = (),
+    unlike: Sequence[str] = (),
+) -> iam.PolicyStatement:
+    """A statement that allows exactly these actions on exactly these resources.
+
+    With `keys`, only on items whose partition key fits one of the patterns, or none of `unlike`.
+    """
+    conditions = {
+        f"ForAllValues:{operator}": {"dynamodb:LeadingKeys": list(patterns)}
+        for operator, patterns in (("StringLike", keys), ("StringNotLike", unlike))
+        if patterns
+    }
+    return iam.PolicyStatement(
+        actions=list(actions), resources=list(resources), conditions=conditions or None
+    )
 
 
 def retention(days: int) -> logs.RetentionDays:

@@ -20,6 +20,9 @@ CONCURRENCY = 20
 # Records of a shard that cannot be passed on are left to the clock after this, not to block it.
 STREAM_RETRIES = 5
 
+ITEMS = ("TASK#*", "LEDGER#*", "PULSE#*", "RECEIVER#*")
+"""Partition keys of what it works on, in both tables."""
+
 
 class OutboxCallback(Construct):
     """The function with its three triggers. Exposes `function`, `rule` and `stream`."""
@@ -89,9 +92,23 @@ class OutboxCallback(Construct):
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     table, errands = data.tasks.table, data.errands.queue
     return [
-        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")]),
-        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], [table.table_arn]),
-        allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [data.ephemeral.table.table_arn]),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")], keys=["owed#*"]),
+        allow(
+            # Both tables in one batch: a task and how far it is, for news of it.
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ],
+            [table.table_arn],
+            keys=ITEMS,
+        ),
+        allow(
+            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
+            [data.ephemeral.table.table_arn],
+            keys=ITEMS,
+        ),
         allow(
             ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
             [str(table.table_stream_arn)],
@@ -109,6 +126,14 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [errands.queue_arn],
         ),
         allow(["s3:DeleteObject"], [data.results.results_arn]),
-        allow(["s3:ListBucket"], [data.results.bucket.bucket_arn]),
+        _list_results(data.results.bucket.bucket_arn),
         allow(["secretsmanager:GetSecretValue"], [data.webhook_master.arn]),
     ]
+
+
+def _list_results(bucket_arn: str) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        actions=["s3:ListBucket"],
+        resources=[bucket_arn],
+        conditions={"StringLike": {"s3:prefix": ["r/*"]}},
+    )

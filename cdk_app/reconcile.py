@@ -5,6 +5,7 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_app.data_stack import DataStack
@@ -29,8 +30,7 @@ class Reconcile(Construct):
             code=code,
             room="reconcile",
             environment=data.environment_contract.as_variables(),
-            # A snapshot by transaction needs the right of each read in it, and no other.
-            statements=[allow(["dynamodb:GetItem", "dynamodb:Scan"], [data.tasks.table.table_arn])],
+            statements=_statements(data.tasks.table.table_arn),
             memory=512,
             timeout=TIMEOUT,
             reserved_concurrency=None if stage.emulator else 1,
@@ -44,3 +44,12 @@ class Reconcile(Construct):
             schedule=events.Schedule.rate(PERIOD),
             targets=[targets.LambdaFunction(self.function, retry_attempts=2, max_event_age=PERIOD)],
         )
+
+
+def _statements(table_arn: str) -> list[iam.PolicyStatement]:
+    return [
+        # A scan names no key, so that none can be held against it.
+        allow(["dynamodb:Scan"], [table_arn]),
+        # A snapshot by transaction needs the right of each read in it, and no other.
+        allow(["dynamodb:GetItem"], [table_arn], keys=["TASK#*", "LEDGER#*"]),
+    ]

@@ -12,6 +12,9 @@ from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
+ITEMS = ("TASK#*", "LEDGER#*", "PULSE#*")
+"""Partition keys of what it works on, in both tables."""
+
 
 class StaleSweep(Construct):
     """The sweep's function and its schedule. Exposes `function` and `rule`."""
@@ -48,15 +51,17 @@ class StaleSweep(Construct):
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     return [
-        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")]),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")], keys=["live#*"]),
         allow(
             ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
             [data.tasks.table.table_arn],
+            keys=ITEMS,
         ),
         allow(
             # A stall or rescue holds only if the pulse is still what the sweep saw.
             ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:UpdateItem"],
             [data.ephemeral.table.table_arn],
+            keys=ITEMS,
         ),
         allow(["sqs:SendMessage"], data.lanes.arns),
         allow(["sqs:SendMessage"], [data.errands.queue.queue_arn]),

@@ -12,6 +12,7 @@ from typing import Any, Final
 import boto3
 
 from taskgate.local.process import Child, plain_variables
+from taskgate.local.recording import RECORD
 
 HOST: Final = "127.0.0.1"
 ACCOUNT: Final = "000000000000"
@@ -20,6 +21,7 @@ REGION: Final = "us-east-1"
 ACCESS_KEY: Final = "test"
 SECRET: Final = "test"  # noqa: S105 - known to all
 HEALTHY_WITHIN: Final = 30.0
+LOG: Final = "emulator.log"
 
 
 class EmulatorError(Exception):
@@ -27,11 +29,15 @@ class EmulatorError(Exception):
 
 
 class Emulator:
-    """One emulator with all its files in one folder; `persist` keeps its state over restarts."""
+    """One emulator with all its files in one folder; `persist` keeps its state over restarts.
 
-    def __init__(self, folder: Path, *, persist: bool = False) -> None:
+    With `record` it writes down every call that a function or a worker makes under its role.
+    """
+
+    def __init__(self, folder: Path, *, persist: bool = False, record: Path | None = None) -> None:
         self._folder = folder
         self._persist = persist
+        self._record = record
         self._port_file = folder / "state" / "port"
         self._child, self._port = self._start()
 
@@ -78,9 +84,8 @@ class Emulator:
         # Another process may take the port between our look and the emulator's bind.
         for _ in range(3):
             port = self._choose_port()
-            child = Child(
-                "ministack", variables=self._variables(port), log=self._folder / "emulator.log"
-            )
+            module = "taskgate.local.recording" if self._record else "ministack"
+            child = Child(module, variables=self._variables(port), log=self._folder / LOG)
             try:
                 if _is_healthy(child, port):
                     self._port_file.write_text(str(port))
@@ -96,7 +101,9 @@ class Emulator:
         state = self._folder / "state"
         for folder in (scratch, state / "s3"):
             folder.mkdir(parents=True, exist_ok=True)
+        record = {RECORD: str(self._record)} if self._record else {}
         return plain_variables() | {
+            **record,
             "GATEWAY_PORT": str(port),
             "BIND_HOST": HOST,
             "MINISTACK_HOST": HOST,

@@ -29,7 +29,8 @@ class LocalStack:
 
     All files (logs, state, unpacked functions) lie in `folder`. Without one it is a temporary
     folder that goes with the stack; with `persist` the folder keeps tasks over restarts.
-    `say` is told each step in a few words.
+    `record` names a file for every call that is made under a role. `say` is told each step in a
+    few words.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class LocalStack:
         *,
         folder: Path | None = None,
         persist: bool = False,
+        record: Path | None = None,
         say: Callable[[str], None] = _say_nothing,
     ) -> None:
         self._temporary = folder is None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="taskgate-"))
         self._persist = persist
+        self._record = record
         self._say = say
         self._stage = stage("local")
         self._emulator: Emulator | None = None
@@ -52,7 +55,7 @@ class LocalStack:
         """Start the emulator and deploy; on failure nothing is left running."""
         try:
             self._say("Starting the AWS emulator")
-            self._emulator = Emulator(self.folder, persist=self._persist)
+            self._emulator = Emulator(self.folder, persist=self._persist, record=self._record)
             self._say("Deploying the stacks to it")
             self._deployed = deploy(self._stage, self._emulator, self.folder)
         except BaseException:

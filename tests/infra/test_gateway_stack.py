@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 
 import pytest
 
@@ -109,12 +110,27 @@ def test_no_role_may_do_everything_or_touch_everything(gateway, resolve):
     assert not [r for r in gateway.properties("AWS::IAM::Role") if "ManagedPolicyArns" in r]
 
 
-def test_the_authorizer_may_read_keys_and_plans_and_nothing_else(gateway, resolve):
-    [statement] = [s for s in statements(gateway, resolve) if "Condition" in s]
-    assert statement["Action"] == "dynamodb:GetItem"
-    assert statement["Condition"]["ForAllValues:StringLike"] == {
-        "dynamodb:LeadingKeys": ["KEY#*", "PLAN#*"]
+def leading_keys(template, resolve, function_id):
+    """The partition keys that a function's statements are held to."""
+    return {
+        tuple(keys)
+        for name, policy in template.of_type("AWS::IAM::Policy").items()
+        if name.startswith(function_id)
+        for statement in map(resolve, policy["Properties"]["PolicyDocument"]["Statement"])
+        for condition in statement.get("Condition", {}).values()
+        for keys in [condition.get("dynamodb:LeadingKeys", [])]
     }
+
+
+def test_the_authorizer_may_read_keys_and_plans_and_nothing_else(gateway, resolve):
+    assert leading_keys(gateway, resolve, "Authorizer") == {("KEY#*", "PLAN#*")}
+
+
+def test_every_other_function_has_no_business_with_keys_and_plans(gateway, resolve):
+    for function_id in ("ApiFunction", "DeadLetters", "Outbox", "Reconcile", "StaleSweep"):
+        allowed = {key for keys in leading_keys(gateway, resolve, function_id) for key in keys}
+        assert allowed
+        assert not allowed & {"*", "KEY#*", "PLAN#*"}
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -235,11 +251,11 @@ RIGHTS = {
         "kept": ["PutObject"],
     },
     "Outbox": {
-        "tasks": ["GetItem", "PutItem", "UpdateItem"],
+        "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_clock": ["Query"],
         "tasks/stream": ["DescribeStream", "GetRecords", "GetShardIterator"],
         "every stream": ["ListStreams"],
-        "ephemeral": ["GetItem", "UpdateItem"],
+        "ephemeral": ["BatchGetItem", "GetItem", "UpdateItem"],
         "lanes": ["SendMessage"],
         "errands": ["DeleteMessage", "GetQueueAttributes", "ReceiveMessage", "SendMessage"],
         "results": ["DeleteObject"],
@@ -258,13 +274,15 @@ def test_each_function_has_exactly_the_rights_that_its_work_needs(gateway, resol
         for name, resource in gateway.of_type("AWS::IAM::Policy").items()
         if name.startswith(function_id)
     ]
-    found = {
-        kind_of(resource): sorted(a.split(":")[1] for a in listed(statement["Action"]))
-        for statement in policy["PolicyDocument"]["Statement"]
-        for resource in map(resolve, listed(statement["Resource"]))
-    }
+    found = defaultdict(set)
+    for statement in policy["PolicyDocument"]["Statement"]:
+        for resource in map(resolve, listed(statement["Resource"])):
+            found[kind_of(resource)] |= {a.split(":")[1] for a in listed(statement["Action"])}
     own_log = {"log": ["CreateLogStream", "PutLogEvents"]}
-    assert found == RIGHTS[function_id] | own_log
+    assert {kind: sorted(actions) for kind, actions in found.items()} == {
+        **RIGHTS[function_id],
+        **own_log,
+    }
 
 
 KINDS = (

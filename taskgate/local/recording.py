@@ -1,0 +1,131 @@
+"""The AWS emulator with a record of every call that is signed with a role's credentials.
+
+``python -m taskgate.local.recording`` is ``python -m ministack`` that also writes a JSON line a call
+into the file that ``TASKGATE_RECORD`` names. The record is made at the emulator's door, so nothing in
+a function or a worker knows of it, and it holds what AWS would judge: who, what, on what.
+
+A file beside the record, named as `refuse_next` does, makes the next call that fits it fail: so the
+deployed functions meet what the emulator itself never does, such as a throttle or a lost race.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+RECORD: Final = "TASKGATE_RECORD"
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+_CREDENTIAL: Final = re.compile(r"(ASIA\w+)/\d{8}/[\w-]+/([\w-]+)/aws4_request")
+
+
+def recorded(emulated: App, record: Path, role_of: Callable[[str], str]) -> App:
+    """The emulator's application, between two ears: one for the request, one for its status."""
+
+    async def app(scope: Message, receive: Receive, send: Send) -> None:
+        signer = _signer(scope) if scope["type"] == "http" else None
+        if signer is None:
+            await emulated(scope, receive, send)
+            return
+        key, service = signer
+        if refusal := _refusal(record, role_of(key), scope):
+            await _refuse(send, refusal)
+            return
+        body, status = bytearray(), 0
+
+        async def heard() -> Message:
+            message = await receive()
+            body.extend(message.get("body") or b"")
+            return message
+
+        async def told(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        await emulated(scope, heard, told)
+        call = _call(scope, service, bytes(body))
+        _write(record, {"role": role_of(key), "status": status, **call})
+
+    return app
+
+
+def refuse_next(record: Path, *, role: str, operation: str, answer: dict[str, Any]) -> Path:
+    """Fail the next such call of the role whose name holds `role`; the file is gone once it did."""
+    refusal = record.with_suffix(".refuse")
+    refusal.write_text(json.dumps({"role": role, "operation": operation, "answer": answer}))
+    return refusal
+
+
+def _refusal(record: Path, role: str, scope: Message) -> dict[str, Any] | None:
+    file = record.with_suffix(".refuse")
+    if not file.exists():
+        return None
+    wanted = json.loads(file.read_text())
+    if wanted["role"] not in role or wanted["operation"] != _operation(scope):
+        return None
+    file.unlink()
+    return dict(wanted["answer"])
+
+
+async def _refuse(send: Send, answer: dict[str, Any]) -> None:
+    headers = [(b"content-type", b"application/x-amz-json-1.0")]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(answer).encode()})
+
+
+def _operation(scope: Message) -> str:
+    headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    return str(headers.get(b"x-amz-target", "")).rpartition(".")[2]
+
+
+def _signer(scope: Message) -> tuple[str, str] | None:
+    """The access key and the service of a request: in its header, or in a signed link's query."""
+    headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    credential = headers.get(b"authorization", "") + unquote(scope["query_string"].decode())
+    found = _CREDENTIAL.search(credential)
+    return (found[1], found[2]) if found else None
+
+
+def _call(scope: Message, service: str, body: bytes) -> dict[str, Any]:
+    query = parse_qs(scope["query_string"].decode(), keep_blank_values=True)
+    return {
+        "service": service,
+        "operation": _operation(scope),
+        "method": scope["method"],
+        "path": unquote(scope["path"]),
+        "query": {name: values[0] for name, values in query.items()},
+        # An object's bytes are no part of what a policy looks at.
+        "body": body.decode() if service != "s3" or "delete" in query else "",
+    }
+
+
+def _write(record: Path, line: dict[str, Any]) -> None:
+    """One write of one line: calls that end at the same time do not mix."""
+    with record.open("ab", buffering=0) as out:
+        out.write(json.dumps(line).encode() + b"\n")
+
+
+def main() -> None:
+    """Start the emulator with its record."""
+    from ministack import app as emulator  # noqa: PLC0415 - it starts threads when it is imported
+    from ministack.services import sts  # noqa: PLC0415
+
+    def role_of(key: str) -> str:
+        session = sts._sessions.get(key) or {}  # noqa: SLF001 - STS tells it only to the key's holder
+        return str(session.get("Arn", "")).split("/")[-2]
+
+    emulator.app = recorded(emulator.app, Path(os.environ[RECORD]), role_of)
+    emulator.main()
+
+
+if __name__ == "__main__":
+    main()

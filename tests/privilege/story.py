@@ -1,0 +1,313 @@
+"""One run through everything that the deployed rooms do, on good paths and bad ones.
+
+It serves two questions: which rights does each role use, and what gets into the logs. So it drives
+every call of every room once, and puts a word of its own into each place that is nobody's business.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from taskgate.apikeys import issue
+from taskgate.aws.keys import DynamoKeys
+from taskgate.aws.plans import DynamoPlans
+from taskgate.client import FollowUp, Taskgate, TaskHandle
+from taskgate.local import LocalStack
+from taskgate.local.process import Child
+from taskgate.local.recording import refuse_next
+from taskgate.plans import Plan
+from taskgate.principal import SCOPES
+from taskgate.routes import ROUTES
+from taskgate.settings import PRIORITIES, stage
+from taskgate.task import Owner
+from taskgate.testing.receiver import Receiver, says
+from tests.privilege.canaries import Canaries
+
+PREFIX: Final = stage("local").prefix
+SMALL: Final = {"steps": 1, "width": 64, "height": 64}
+SLOW: Final = {**SMALL, "steps": 200, "step_ms": 400}
+TENANT: Final = "rights"
+EVENTS: Final = ("task.succeeded", "task.failed", "task.canceled", "task.stalled")
+
+
+def until(true: Callable[[], Any], seconds: float = 40) -> Any:
+    """The first true answer."""
+    give_up = time.monotonic() + seconds
+    while time.monotonic() < give_up:
+        if found := true():
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"not within {seconds} s: {true}")
+
+
+@dataclass
+class Story:
+    """What the story needs, and what it leaves behind."""
+
+    stack: LocalStack
+    record: Path
+    folder: Path
+    """Where results are saved."""
+    secrets: Canaries = field(default_factory=Canaries)
+    client: Taskgate = field(init=False)
+
+    def run(self) -> None:
+        """All of it, in a minute."""
+        with self._caller() as self.client, self._receiver() as receiver:
+            with self._working("gpu", "gpu", "cpu") as workers:
+                self._good_ends(receiver)
+                suspect, unstopped = self._lost_workers(receiver, workers)
+            self._people()
+            self._machines(receiver, suspect, unstopped)
+            self._another_life(suspect)
+            self._dead_letters()
+            self._operators(suspect)
+            self._wrong_callers()
+            self._signatures(receiver)
+
+    def _good_ends(self, receiver: Receiver) -> None:
+        word = self.secrets.word
+        follow = FollowUp(
+            type="finish_image",
+            input={"image": {"$result": "image.png"}, "factor": 2, "watermark": word("watermark")},
+            callback_url=self._hook(receiver, "follow-up"),
+        )
+        picture = self.client.submit(
+            "text_to_image",
+            {**SMALL, "prompt": f"a lighthouse, {word('prompt')}"},
+            metadata={"label": word("metadata")},
+            callback_url=self._hook(receiver, "picture"),
+            then=[follow],
+            idempotency_key=word("idempotency key"),
+        )
+        text = {"text": f"A lease is a promise with an end, says {word('document')}."}
+        document = self.client.submit("embed_document", text, priority="high")
+        assert document.wait(60).succeeded
+        assert document.download(self.folder)
+        assert self.client.submit(
+            "embed_document", text, priority="high", idempotency_key=document.idempotency_key
+        ).replayed
+        broken = b64encode(f"no PDF, {word('a broken document')}".encode()).decode()
+        failing = self.client.submit(
+            "embed_document",
+            {"format": "pdf", "content_base64": self.secrets.keep("base64 of it", broken)},
+        )
+        assert failing.wait(60).state == "failed"
+        until(lambda: picture.get().chain == "succeeded", 60)
+        self._read(picture, document)
+
+    def _read(self, picture: TaskHandle, document: TaskHandle) -> None:
+        assert picture.explain().why
+        link = str(document.result().files[0].url)
+        self.secrets.keep("link's signature", link.partition("X-Amz-Signature=")[2].split("&")[0])
+        label = {"label": self.secrets.words["metadata"]}
+        assert list(self.client.list(metadata=label))
+        assert self.client.stats().balanced
+        assert self.client.queues()
+        assert self.client.task_types()
+        until(lambda: picture.callback().delivered)
+        assert picture.redeliver().state == "pending"
+
+    def _lost_workers(
+        self, receiver: Receiver, workers: list[Child]
+    ) -> tuple[TaskHandle, TaskHandle]:
+        """Two runs whose workers die: one stays suspect, the other is canceled by its owner."""
+        both = [
+            self.client.submit(
+                "text_to_image",
+                {**SLOW, "prompt": self.secrets.word(f"prompt of {name}")},
+                callback_url=self._hook(receiver, name),
+                callback_events=EVENTS,
+            )
+            for name in ("a suspect", "a canceled run")
+        ]
+        until(lambda: all(h.status().state == "processing" for h in both))
+        for worker in workers[:2]:
+            os.kill(worker.pid, signal.SIGKILL)
+        suspect, unstopped = both
+        self._orphan(suspect)
+        canceled = unstopped.cancel("hard", self.secrets.word("a cancel's reason"))
+        assert canceled.state == "canceling"
+        return suspect, unstopped
+
+    def _orphan(self, handle: TaskHandle) -> None:
+        """A file that the lost attempt had uploaded before it died."""
+        body, key = self.secrets.word("a result").encode(), f"r/{TENANT}/{handle.id}/1/half.png"
+        bucket = self.stack.environment.results_bucket
+        self.stack.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
+
+    def _people(self) -> None:
+        """No worker is there: tasks stay where people put them."""
+        text = {"text": "later"}
+        for priority in PRIORITIES:
+            waiting = self.client.submit("embed_document", text, priority=priority)
+            waiting.pause(self.secrets.word("a pause's reason"))
+            waiting.resume()
+            waiting.cancel()
+        planned = self.client.submit("embed_document", text, delay=3600)
+        planned.reschedule(delay=timedelta(hours=2), reason=self.secrets.word("a move's reason"))
+        planned.cancel()
+
+    def _machines(self, receiver: Receiver, suspect: TaskHandle, unstopped: TaskHandle) -> None:
+        """The sweep takes over: it times out, stalls, loses a race, enforces a cancel, sends again."""
+        hasty = self.client.submit("embed_document", {"text": "x"}, timeouts={"queue_seconds": 1})
+        planned = self.client.submit("embed_document", {"text": "x"}, delay=1)
+        lost = {"__type": "TransactionCanceledException", "message": "", **_PULSE_MOVED}
+        raced = refuse_next(
+            self.record, role="StaleSweep", operation="TransactWriteItems", answer=lost
+        )
+        self._swept(lambda: not raced.exists())
+        self._swept(lambda: suspect.status().state == "stalled")
+        until(lambda: "task.stalled" in {r.event["type"] for r in receiver.arrived if r.event})
+        self._swept(lambda: unstopped.status().state == "canceled")
+        self._swept(lambda: hasty.status().state == "timed_out")
+        self._swept(lambda: planned.status().state == "queued")
+        assert hasty.retry(self.secrets.word("a retry's reason")).state == "queued"
+        self.stack.settle()
+
+    def _another_life(self, suspect: TaskHandle) -> None:
+        """Its second attempt is canceled; what its first one left behind is cleaned away."""
+        assert self._objects(suspect)
+        assert suspect.extend(5, self.secrets.word("an extension's reason")).state == "processing"
+        self._swept(lambda: suspect.status().state == "stalled")
+        assert suspect.recover(self.secrets.word("a recovery's reason")).state == "queued"
+        with self._working("gpu"):
+            until(lambda: suspect.status().state == "processing")
+            suspect.cancel("hard")
+            assert suspect.wait(30).state == "canceled"
+        until(lambda: not self._objects(suspect))
+
+    def _swept(self, true: Callable[[], bool]) -> None:
+        def swept() -> bool:
+            self.stack.sweep()
+            return true()
+
+        until(swept)
+
+    def _objects(self, handle: TaskHandle) -> list[Any]:
+        return list(
+            self.stack.client("s3")
+            .list_objects_v2(
+                Bucket=self.stack.environment.results_bucket, Prefix=f"r/{TENANT}/{handle.id}/"
+            )
+            .get("Contents", [])
+        )
+
+    def _dead_letters(self) -> None:
+        dead = self.client.submit("embed_document", {"text": "dead"})
+        lanes, sqs = self.stack.environment.lanes, self.stack.client("sqs")
+        letters = [json.dumps({"task": dead.id, "attempt": 0}), self.secrets.word("a dead letter")]
+        for body in letters:
+            sqs.send_message(QueueUrl=f"{lanes['cpu-normal']}-dead", MessageBody=body)
+        until(lambda: any(e.verb != "submit" for e in dead.get().history) and self._kept() >= 2)
+        # The second dead message of a task that never ran ends it.
+        sqs.send_message(QueueUrl=f"{lanes['cpu-normal']}-dead", MessageBody=letters[0])
+        until(lambda: dead.status().state == "failed")
+        answer = self.stack.client("lambda").invoke(FunctionName=f"{PREFIX}-reconcile")
+        assert json.loads(answer["Payload"].read()) == {"finished": True, "unaccounted": 0}
+
+    def _kept(self) -> int:
+        bucket = self.stack.environment.results_bucket
+        found = self.stack.client("s3").list_objects_v2(Bucket=bucket, Prefix="dead/cpu-normal/")
+        return len(found.get("Contents", []))
+
+    def _operators(self, suspect: TaskHandle) -> None:
+        headers = _bearer(self.secrets.words["an API key"])
+        with httpx.Client(base_url=self.stack.api_url, trust_env=False, timeout=30) as http:
+            for route in ROUTES:
+                if route.room == "admin" and route.method == "GET":
+                    path = route.path.replace("{task_id}", suspect.id)
+                    assert http.get(path, headers=headers).status_code == 200, path
+
+    def _wrong_callers(self) -> None:
+        """What is refused was still sent, and is as secret as what is taken."""
+        word, key = self.secrets.word, self.secrets.words["an API key"]
+        forged = self.secrets.keep("a forged key", key[:16] + "x" * 43)
+        bodies = [
+            {"type": word("a wrong type"), "input": {"text": "x"}},
+            {"type": "embed_document", "input": {"text": word("a refused text"), "no": 1}},
+            {"type": "embed_document", "input": {"text": "x"}, word("a wrong field"): 1},
+        ]
+        with httpx.Client(base_url=self.stack.api_url, trust_env=False, timeout=30) as http:
+            for body in bodies:
+                answer = http.post("/v1/tasks", json=body, headers=_bearer(key))
+                assert answer.status_code in {400, 404, 422}, answer.text
+            broken = f'{{"type": "{word("broken JSON")}'.encode()
+            assert http.post("/v1/tasks", content=broken, headers=_bearer(key)).status_code == 400
+            asked = {"metadata.label": word("a query"), word("a wrong query"): "1"}
+            assert http.get("/v1/tasks", params=asked, headers=_bearer(key)).is_client_error
+            assert http.get("/v1/stats", headers=_bearer(forged)).status_code in {401, 403}
+
+    def _signatures(self, receiver: Receiver) -> None:
+        for number, request in enumerate(receiver.arrived):
+            signature = request.headers["webhook-signature"].partition(",")[2].split()[0]
+            self.secrets.keep(f"signature {number}", signature)
+        assert len(receiver.arrived) >= 5
+
+    @contextmanager
+    def _caller(self) -> Iterator[Taskgate]:
+        dynamodb, table = self.stack.client("dynamodb"), self.stack.environment.tasks_table
+        plan = Plan(
+            name="story",
+            max_pending=100,
+            submits_per_minute=6000,
+            burst=100,
+            max_processing=5,
+        )
+        assert DynamoPlans(dynamodb, table=table).write_plan(plan)
+        keys = DynamoKeys(dynamodb, table=table)
+        key = issue(keys, Owner(TENANT, "ruth"), SCOPES, plan="story")
+        self.secrets.keep("an API key", key)
+        self.secrets.keep("a key's secret", key.rpartition("_")[2])
+        master = self.stack.client("secretsmanager").get_secret_value(
+            SecretId=self.stack.environment.webhook_master
+        )
+        self.secrets.keep("the webhook master", master["SecretString"])
+        with Taskgate(self.stack.api_url, key) as client:
+            for secret in client.webhook_secrets():
+                self.secrets.keep("a webhook secret", secret)
+            yield client
+
+    @contextmanager
+    def _receiver(self) -> Iterator[Receiver]:
+        answers = (says(500), says(204))
+        with Receiver(*answers, secrets=[self.secrets.words["a webhook secret"]]) as receiver:
+            yield receiver
+
+    def _hook(self, receiver: Receiver, name: str) -> str:
+        word = self.secrets.word
+        return (
+            f"{receiver.url}/{word(f'hook path of {name}')}?token={word(f'hook query of {name}')}"
+        )
+
+    @contextmanager
+    def _working(self, *pools: str) -> Iterator[list[Child]]:
+        workers = [self.stack.start_worker(pool) for pool in pools]
+        try:
+            yield workers
+        finally:
+            for worker in workers:
+                worker.stop()
+
+
+_PULSE_MOVED: Final = {
+    "CancellationReasons": [{"Code": "None"}, {"Code": "ConditionalCheckFailed"}],
+    "Message": "Transaction cancelled [None, ConditionalCheckFailed]",
+}
+"""A beat came between the sweep's look and its write."""
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
