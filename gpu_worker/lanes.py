@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from gpu_worker.stop import Stop
@@ -48,8 +48,15 @@ def lane_names(pool: str) -> tuple[str, ...]:
 class LanePoller:
     """Brings one message at a time: only what can start now is ever received."""
 
-    def __init__(self, lanes: Lanes, pool: str, watch: int, stop: Stop) -> None:
-        self._lanes, self._watch, self._stop = lanes, watch, stop
+    def __init__(
+        self,
+        lanes: Lanes,
+        pool: str,
+        watch: int,
+        stop: Stop,
+        paused: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._lanes, self._watch, self._stop, self._paused = lanes, watch, stop, paused
         self._turns = weighted_order({f"{pool}-{p}": w for p, w in WEIGHTS.items()})
         self._rota = itertools.cycle(lane_names(pool))
         self._idle = False
@@ -58,7 +65,7 @@ class LanePoller:
         """The next message, or None: all lanes were empty, or the queue service did not answer."""
         try:
             delivery = (
-                self._listen(next(self._rota)) if self._idle else self._ask(next(self._turns))
+                self._listen(self._next_open()) if self._idle else self._ask(next(self._turns))
             )
         except Unavailable as error:
             swallowed("poll_failed", error)
@@ -76,10 +83,19 @@ class LanePoller:
             swallowed("put_back_failed", error, task=delivery.message.task_id)
 
     def _ask(self, order: Sequence[str]) -> Delivery | None:
-        found = (self._receive(lane, 0) for lane in order)
+        found = (self._receive(lane, 0) for lane in order if not self._paused(lane))
         return next((delivery for delivery in found if delivery), None)
 
-    def _listen(self, lane: str) -> Delivery | None:
+    def _next_open(self) -> str | None:
+        """The next lane of the rota that no operator has paused."""
+        turns = (next(self._rota) for _ in PRIORITIES)
+        return next((lane for lane in turns if not self._paused(lane)), None)
+
+    def _listen(self, lane: str | None) -> Delivery | None:
+        if lane is None:
+            # What is in paused lanes waits for an operator, and so does this worker.
+            self._stop.wait(max(1, self._watch))
+            return None
         began = time.monotonic()
         delivery = self._receive(lane, self._watch)
         if delivery is None and time.monotonic() - began < self._watch / 2:

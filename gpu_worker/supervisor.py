@@ -70,7 +70,11 @@ class Supervisor:
         self._place, self._settings, self._stop = place, place.settings, place.stop
         self._types = _types(place)
         self._poller = LanePoller(
-            place.ports.lanes, self._settings.pool, self._settings.watch, place.stop
+            place.ports.lanes,
+            self._settings.pool,
+            self._settings.watch,
+            place.stop,
+            place.gateway.paused,
         )
         self._finisher = Finisher(place.gateway)
         self._watchdog = Watchdog(self._settings.silent_limit)

@@ -27,7 +27,8 @@
         ├── ResultNotReady, VerbNotAllowed, NoCallback
         ├── IdempotencyKeyReused
         ├── PriorityNotAllowed
-        └── TooManyPendingTasks, RateLimited, LaneFull
+        ├── TooManyPendingTasks, RateLimited, LaneFull
+        └── IntakePaused, TypePaused
 """
 
 from __future__ import annotations
@@ -306,3 +307,19 @@ class LaneFull(Problem):
 
     # 429 and not 503: nothing is broken, and nobody needs to be called.
     code, status, retry_after = "lane_full", 429, 30
+
+
+class IntakePaused(Problem):
+    """An operator has paused the intake: no task is accepted for now."""
+
+    code, status, retry_after = "intake_paused", 503, 60
+
+    def __init__(self, message: str | None = None, retry_after: int = 60) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TypePaused(IntakePaused):
+    """An operator has paused this task type: no task of it is accepted for now."""
+
+    code = "type_paused"

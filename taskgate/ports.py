@@ -14,6 +14,7 @@ from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
 from taskgate.results import Results
 from taskgate.slots import Slots
+from taskgate.switches import SwitchStore
 from taskgate.task import Owner, Task
 
 __all__ = [
@@ -258,4 +259,6 @@ class Ports:
     receivers: Receivers
     slots: Slots | None = None
     """None where nothing is claimed."""
+    switches: SwitchStore | None = None
+    """None where nothing can be paused."""
     now: Now

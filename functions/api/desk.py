@@ -11,6 +11,7 @@ from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.gateway.admitting import LaneDepths
 from taskgate.gateway.cursors import Cursors
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.ports import Ports
 from taskgate.settings import Retention
 
@@ -26,6 +27,7 @@ class Desk:
     catalog: Catalog = CATALOG
     ended: EndedViews = field(default_factory=EndedViews)
     depths: LaneDepths = field(default_factory=LaneDepths)
+    switches: KnownSwitches = field(default_factory=KnownSwitches)
     sleep: Callable[[float], None] = time.sleep
 
     @property

@@ -20,7 +20,9 @@ from taskgate.receivers import Health
 def explain(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/tasks/{task_id}/explain`: 2 calls at most."""
     asked.query()
-    told = explaining.explained(desk.ports, asked.principal, asked.task_id)
+    told = explaining.explained(
+        desk.ports, asked.principal, asked.task_id, desk.switches.now(desk.ports)
+    )
     return answer(_shown(told))
 
 

@@ -69,6 +69,8 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             errors.PriorityNotAllowed,
             errors.RateLimited,
             errors.LaneFull,
+            errors.IntakePaused,
+            errors.TypePaused,
             errors.TooManyPendingTasks,
             errors.MissingScope,
         ),
@@ -196,7 +198,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("GET", "/v1/queues"): Operation(
         name="listQueues",
         scope="admin",
-        summary="About how many wait in each lane (operators)",
+        summary="About how many wait in each lane, and what is paused (operators)",
         answers={200: Answered("The lanes.", "Queues")},
         refuses=READS,
     ),

@@ -13,9 +13,11 @@ from functions.api import openapi
 from functions.api.desk import Desk
 from functions.http.answers import JSON, answer, text_of
 from functions.http.asked import Asked
+from functions.http.times import when
 from taskgate.catalog.tasktype import TaskInput, TaskType
 from taskgate.gateway import reading
 from taskgate.ports import Ledger
+from taskgate.switches import Kind, Switch
 
 DOCS: Final = Path(__file__).with_name("docs.html")
 PUBLIC: Final = {"Cache-Control": "public, max-age=300"}
@@ -45,7 +47,31 @@ def queues(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/queues`: about how many wait in each lane. Operators only."""
     asked.query()
     waiting = reading.queues(desk.ports, asked.principal, desk.catalog.lanes())
-    return answer({"queues": [_queue(lane, count) for lane, count in waiting.items()]})
+    switches, now = desk.switches.now(desk.ports), desk.ports.now()
+    types = {kind.name: switches.on(Kind.TYPE, kind.name, now) for kind in desk.catalog}
+    return answer(
+        {
+            "queues": [
+                {**_queue(lane, count), "paused": pause(switches.on(Kind.LANE, lane, now))}
+                for lane, count in waiting.items()
+            ],
+            "intake": pause(switches.on(Kind.INTAKE, "", now)),
+            "types": {name: pause(switch) for name, switch in types.items() if switch},
+        }
+    )
+
+
+def pause(switch: Switch | None) -> dict[str, Any] | None:
+    """A switch that is on, as it is shown."""
+    if switch is None:
+        return None
+    return {
+        "by": switch.by,
+        "since": when(switch.since),
+        "reason": switch.reason,
+        "until": when(switch.until),
+        "refuses": switch.refuse or switch.kind is Kind.INTAKE,
+    }
 
 
 def openapi_json(desk: Desk, asked: Asked) -> Response[str]:

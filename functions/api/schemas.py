@@ -57,7 +57,17 @@ def components() -> dict[str, Schema]:
         "TaskPage": object_of({"tasks": list_of(ref("TaskSummary")), "next_cursor": or_null(TEXT)}),
         "Status": object_of(STATUS),
         "Explanation": object_of(EXPLANATION),
-        "Queues": object_of({"queues": list_of(object_of(QUEUE))}),
+        "Queues": object_of(
+            {
+                "queues": list_of(object_of(QUEUE)),
+                "intake": described(or_null(ref("Pause")), "Whether no submit is accepted."),
+                "types": described(
+                    {"type": "object", "additionalProperties": ref("Pause")},
+                    "The task types that are paused, by name.",
+                ),
+            }
+        ),
+        "Pause": object_of(PAUSE),
         "State": {"enum": [state.value for state in State], "type": "string"},
         "Error": object_of(ERROR),
         "ErrorInFull": object_of({**ERROR, "details": TEXT}),
@@ -250,11 +260,21 @@ EXPLANATION: Final[Schema] = {
     ),
     "sentences": described(list_of(TEXT), "The same in plain words."),
 }
+PAUSE: Final[Schema] = {
+    "by": TEXT,
+    "since": TIME,
+    "reason": TEXT,
+    "until": described(or_null(TIME), "It ends by itself then."),
+    "refuses": described(
+        {"type": "boolean"}, "Whether submits are refused; else they are accepted and held back."
+    ),
+}
 QUEUE: Final[Schema] = {
     "lane": TEXT,
     "pool": TEXT,
     "priority": {"type": "string", "enum": ["low", "normal", "high"]},
     "waiting": described(WHOLE, "About so many messages."),
+    "paused": described(or_null(ref("Pause")), "Whether nothing is started from it."),
 }
 TASK_TYPE: Final[Schema] = {
     "name": TEXT,

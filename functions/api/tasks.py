@@ -22,7 +22,13 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
     environment = desk.room.environment
     request = SubmitBody.of(asked.body()).request(key, local=environment.stage == "local")
     submitted = submitting.submit(
-        desk.ports, desk.catalog, environment, asked.principal, request, desk.depths
+        desk.ports,
+        desk.catalog,
+        environment,
+        asked.principal,
+        request,
+        desk.depths,
+        desk.switches,
     )
     headers = {"Location": views.urls(submitted.task.id)["self"]}
     if submitted.replayed:

@@ -65,7 +65,8 @@ class Service(Generic[D]):
             error = _unknown(context["http"]["method"], context["http"]["path"])
         problem = problem_of(error)
         self._code = problem.code
-        if problem.status >= 500:
+        # A switch that refuses is no fault: it is told as any other refusal.
+        if problem.status >= 500 and problem is not error:
             self._logger.error("request_broke", exc_info=error, request_id=context["requestId"])
         return told(problem, context["requestId"])
 

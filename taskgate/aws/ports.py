@@ -12,6 +12,7 @@ from taskgate.aws.pulses import DynamoPulses
 from taskgate.aws.rates import DynamoRates
 from taskgate.aws.receivers import DynamoReceivers
 from taskgate.aws.slots import DynamoSlots
+from taskgate.aws.switches import DynamoSwitches
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.ports import Ports
 from taskgate.settings import Environment
@@ -38,6 +39,7 @@ def build(environment: Environment) -> Ports:
         pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),
         rates=DynamoRates(dynamodb, table=environment.ephemeral_table, now=now),
         slots=DynamoSlots(dynamodb, table=environment.ephemeral_table, now=now),
+        switches=DynamoSwitches(dynamodb, table=environment.tasks_table),
         lanes=SqsLanes(sqs, environment.lanes),
         errands=SqsErrands(sqs, environment.errands),
         receivers=DynamoReceivers(dynamodb, table=environment.ephemeral_table, now=now),

@@ -22,6 +22,7 @@ from taskgate.cli import (
     redrive,
     steering,
     submitting,
+    switches,
     watching,
 )
 from taskgate.cli.connection import connect
@@ -80,8 +81,9 @@ app.command("priority")(steering.priority)
 app.command("extend")(steering.extend)
 app.command("recover")(steering.recover)
 app.command("fail")(steering.fail)
-app.command("pause")(steering.pause)
-app.command("resume")(steering.resume)
+app.command("pause")(switches.pause)
+app.command("resume")(switches.resume)
+app.command("switches")(switches.switches)
 app.command("retry")(steering.retry)
 app.command("callback")(callbacks.callback)
 app.command("redeliver")(callbacks.redeliver)

@@ -66,12 +66,17 @@ def at_work() -> Iterator[None]:
     """What AWS refuses or cannot answer is said in two lines, as any other error of a command."""
     import botocore.exceptions  # noqa: PLC0415
 
-    from taskgate.errors import Unavailable  # noqa: PLC0415
+    from taskgate.errors import Problem, Unavailable  # noqa: PLC0415
 
     try:
         yield
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         raise _no_way_in(error) from error
+    except Problem as error:
+        named = "; ".join(f"{f.field}: {f.message}" for f in error.fields)
+        raise CommandError(
+            f"{error} {named}".strip(), "Correct the command; nothing was changed.", Exit.USAGE
+        ) from error
     except Unavailable as error:
         raise CommandError(
             f"AWS could not answer just now: {error}", "Try again in a minute.", Exit.UNREACHABLE

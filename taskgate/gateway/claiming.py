@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed, transition
 from taskgate.gateway.capping import Caps, Places
 from taskgate.gateway.stamps import stamp
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp
 from taskgate.lifecycle.transitions import LONGEST_DELAY
@@ -19,6 +20,8 @@ from taskgate.task import Task
 RESEND_AFTER_RECEIVES: Final = 5
 """A message put back this often is sent afresh: SQS's receive count must not dead-letter it."""
 LONGEST_HIDDEN_MS: Final = 60_000
+HELD_BACK_MS: Final = 30_000
+"""A message that a switch holds back shows again after this: so late may a resumed type start."""
 _MOVED_AGAIN: Final = ClaimVerdict(ClaimStep.HIDE, "it moved again", 1_000)
 
 
@@ -52,12 +55,16 @@ class Claims:
     worker: str
     lease: int
     caps: Caps | None = None
+    switches: KnownSwitches = field(default_factory=KnownSwitches)
 
     def claim(self, delivery: Delivery) -> Held | Released:
         """Take the task that the message names, or deal with the message.
 
         Raises `Unavailable`; the message then comes back by itself.
         """
+        held_back = self._held_back(delivery)
+        if held_back:
+            return self._release(delivery, held_back)
         if self.caps is None:
             return self._claimed(delivery)
         places = self.caps.hold(delivery.message)
@@ -67,6 +74,16 @@ class Claims:
         if isinstance(outcome, Released):
             self.caps.let_go(places)
         return outcome
+
+    def _held_back(self, delivery: Delivery) -> ClaimVerdict | None:
+        """What a switch holds stays in the lane: it is no fault of the task, and costs it nothing."""
+        now = self.ports.now()
+        switches = self.switches.now(self.ports)
+        switch = switches.holding(delivery.lane, delivery.message.type, now)
+        if switch is None:
+            return None
+        rest = HELD_BACK_MS if switch.until is None else min(HELD_BACK_MS, switch.until - now)
+        return ClaimVerdict(ClaimStep.HIDE, f"{switch.key} is paused", rest)
 
     def _claimed(self, delivery: Delivery) -> Held | Released:
         message = delivery.message

@@ -18,11 +18,12 @@ from taskgate.gateway.reading import visible
 from taskgate.gateway.stories import STORIES, about
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
-from taskgate.lifecycle.verdict import last_sign
+from taskgate.lifecycle.verdict import last_sign, queue_ends_at
 from taskgate.ports import Ports, Pulse
 from taskgate.principal import Principal
 from taskgate.receivers import Health, receiver_at
 from taskgate.settings import Timing
+from taskgate.switches import NOTHING_PAUSED, Kind, Switch, Switches
 from taskgate.task import CancelMode, Duty, Task
 
 SWEEP_MS: Final = Timing().sweep_every * 1000
@@ -85,7 +86,9 @@ class Explanation:
     pulse: Pulse | None = None
 
 
-def explained(ports: Ports, principal: Principal, task_id: str) -> Explanation:
+def explained(
+    ports: Ports, principal: Principal, task_id: str, switches: Switches = NOTHING_PAUSED
+) -> Explanation:
     """The task, explained to its owner or to an operator: 2 calls at most."""
     principal.require("tasks:read")
     task, pulse = ports.tasks.get_with_pulse(task_id)
@@ -94,7 +97,15 @@ def explained(ports: Ports, principal: Principal, task_id: str) -> Explanation:
     waiting = _waiting(ports, task) if task.state in IN_LANE else None
     manages = principal.manages(task.owner)
     receiver = _receiver(ports, task) if Duty.CALLBACK in task.owes else None
-    return explain(task, current, waiting, ports.now(), operator=manages, receiver=receiver)
+    return explain(
+        task,
+        current,
+        waiting,
+        ports.now(),
+        operator=manages,
+        receiver=receiver,
+        switches=switches,
+    )
 
 
 def explain(
@@ -105,6 +116,7 @@ def explain(
     *,
     operator: bool = False,
     receiver: Health | None = None,
+    switches: Switches = NOTHING_PAUSED,
 ) -> Explanation:
     """The whole story from the record, the pulse of the present attempt and the lane's count.
 
@@ -112,9 +124,14 @@ def explain(
     """
     holder = _holder(task, pulse)
     why, waits_for = STORIES[task.state](task, now)
-    look, limit, owes = _look(task, now), next_limit(task), debts_of(task, receiver)
+    look, owes = _look(task, now), debts_of(task, receiver)
+    limit = next_limit(task, switches.held_at(task.lane, task.type, now))
+    held = switches.holding(task.lane, task.type, now) if task.state in IN_LANE else None
+    if held:
+        waits_for = f"an operator to resume {_named(held)}"
+        limit = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
     told = [why, _handshake(task, pulse, now), _held(holder, now)]
-    told += [waits_for and f"It waits for {waits_for}."]
+    told += [_held_back(held, now), waits_for and f"It waits for {waits_for}."]
     told += [
         _lane(task, waiting),
         _capped(task),
@@ -138,13 +155,14 @@ def explain(
     )
 
 
-def next_limit(task: Task) -> NextLimit | None:
-    """The limit that comes first in the task's present state."""
+def next_limit(task: Task, held_at: int | None = None) -> NextLimit | None:
+    """The limit that comes first in the task's present state; `held_at` is when a switch last held it."""
     match task.state:
         case State.SCHEDULED | State.PAUSED:
             return NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
         case State.CREATED | State.QUEUED | State.RETRYING:
-            return _before_deadline(task, "queue_timeout", task.queue_ends_at, State.TIMED_OUT)
+            ends_at = queue_ends_at(task, held_at)
+            return _before_deadline(task, "queue_timeout", ends_at, State.TIMED_OUT)
         case State.PROCESSING:
             return _before_deadline(task, "run_timeout", task.run_ends_at, State.STALLED)
         case State.STALLED:
@@ -234,6 +252,17 @@ def _handshake(task: Task, pulse: Pulse | None, now: int) -> str | None:
     if seen_at is None:
         return "Its worker has not had the word yet; it comes with the worker's next beat."
     return f"Its worker has had the word for {about(now - seen_at)}."
+
+
+def _named(switch: Switch) -> str:
+    return f"the {'lane' if switch.kind is Kind.LANE else 'type'} {switch.name}"
+
+
+def _held_back(switch: Switch | None, now: int) -> str | None:
+    if switch is None:
+        return None
+    kind, ago = _named(switch), about(now - switch.since)
+    return f"T{kind[1:]} is paused by {switch.by}, for {ago} now: {switch.reason}."
 
 
 def _lane(task: Task, waiting: int | None) -> str | None:

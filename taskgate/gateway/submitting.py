@@ -16,12 +16,13 @@ from taskgate.errors import (
     Unavailable,
 )
 from taskgate.events import swallowed
-from taskgate.gateway import admitting
+from taskgate.gateway import admitting, switching
 from taskgate.gateway.admitting import LaneDepths
 from taskgate.gateway.chains import Step, check_steps, write_steps
 from taskgate.gateway.inputs import checked_input
 from taskgate.gateway.scheduling import AT_ONCE, Start
 from taskgate.gateway.stamps import new_task_id, stamp
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.gateway.timeouts import limits_of
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
@@ -65,14 +66,18 @@ def submit(
     principal: Principal,
     request: SubmitRequest,
     depths: LaneDepths | None = None,
+    switches: KnownSwitches | None = None,
 ) -> Submitted:
     """Accept a task: 4 calls, 2 for one that is scheduled; now it is on record and will end.
 
-    The limits are looked at from the cheapest to the dearest: what costs no call, then the user's
+    The limits are looked at from the cheapest to the dearest: what costs no call (the switches are
+    remembered), then the user's
     rate, then the lane where `depths` are known, and the books in the write itself.
     """
     principal.require("tasks:write")
     kind = catalog[request.type]
+    if switches:
+        switching.admit(switches.now(ports), kind.name, ports.now())
     admitting.check_priority(principal, request.priority)
     text = checked_input(kind, request.input)
     check_steps(request.then, catalog)

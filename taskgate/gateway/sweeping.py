@@ -18,12 +18,14 @@ from taskgate.events import event, swallowed, transition
 from taskgate.gateway import news
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.steering import send_cancel
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp, rearmed
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.verdict import Step, Verdict, judge
 from taskgate.metrics import MAX_VALUES
 from taskgate.ports import Due, Message, Ports, Signal
+from taskgate.switches import NOTHING_PAUSED, Switches
 from taskgate.task import Task
 
 PAGE: Final = 100
@@ -62,8 +64,9 @@ class Report:
 def sweep(ports: Ports, shards: Iterable[int], stop_at: int) -> Report:
     """Look at all due live tasks of these clock shards, until `stop_at` (epoch ms)."""
     total, order = Report(), _in_turn(list(shards), ports.now())
+    switches = KnownSwitches().now(ports)
     with ThreadPoolExecutor(THREADS, thread_name_prefix="sweep") as pool:
-        for part in pool.map(lambda shard: sweep_shard(ports, shard, stop_at), order):
+        for part in pool.map(lambda s: sweep_shard(ports, s, stop_at, switches), order):
             total.add(part)
     _tell(total)
     return total
@@ -75,7 +78,9 @@ def _in_turn(shards: list[int], now: int) -> list[int]:
     return shards[first:] + shards[:first]
 
 
-def sweep_shard(ports: Ports, shard: int, stop_at: int) -> Report:
+def sweep_shard(
+    ports: Ports, shard: int, stop_at: int, switches: Switches = NOTHING_PAUSED
+) -> Report:
     """One shard, page by page. A failing shard does not stop the others."""
     report, start = Report(), None
     now = ports.now()
@@ -92,7 +97,7 @@ def sweep_shard(ports: Ports, shard: int, stop_at: int) -> Report:
                 return report
             report.oldest_overdue_ms = max(report.oldest_overdue_ms, now - due.due_at)
             report.looked_at += 1
-            report.counts[look(ports, due, report)] += 1
+            report.counts[look(ports, due, report, switches)] += 1
         start = page.next
         if start is None:
             return report
@@ -114,7 +119,9 @@ def _tell(report: Report) -> None:
             event("executing", type=name, count=len(part), durations=part)
 
 
-def look(ports: Ports, due: Due, report: Report | None = None) -> str:
+def look(
+    ports: Ports, due: Due, report: Report | None = None, switches: Switches = NOTHING_PAUSED
+) -> str:
     """Look at one task and act once; returns what was done. The index is only a hint."""
     report, task = report or Report(), None
     try:
@@ -123,7 +130,9 @@ def look(ports: Ports, due: Due, report: Report | None = None) -> str:
             return "gone"
         report.saw(task, ports.now())
         beat_at = pulse.beat_at if pulse and pulse.attempt == task.attempt else None
-        verdict = judge(task, beat_at or None, ports.now())
+        now = ports.now()
+        held_at = switches.held_at(task.lane, task.type, now)
+        verdict = judge(task, beat_at or None, now, held_at)
         if verdict is None:
             return "not_due"
         if pulse and pulse.attempt == task.attempt and task.cancel:

@@ -18,6 +18,7 @@ from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.fetching import Files
 from taskgate.gateway.operating import note_refusal, policy_of
 from taskgate.gateway.stamps import stamp
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt, decide
@@ -26,6 +27,7 @@ from taskgate.lifecycle.transitions import LONGEST_DELAY, Outcome
 from taskgate.ports import Delivery, Message, Ports, Pulse, Signal
 from taskgate.pulses import MAX_STAGE
 from taskgate.settings import Environment
+from taskgate.switches import Kind
 from taskgate.task import ResultFile, Task, TaskError
 
 MAX_REBUILDS: Final = 5
@@ -73,11 +75,17 @@ class WorkerGateway:
         self._ports, self._catalog, self._draw = ports, catalog, draw
         self._worker, self._lease = worker, environment.lease
         caps = Caps(ports, ports.slots, catalog, environment.lease, draw) if ports.slots else None
-        self._claims = Claims(ports, worker, environment.lease, caps)
+        self._switches = KnownSwitches()
+        self._claims = Claims(ports, worker, environment.lease, caps, self._switches)
 
     def claim(self, delivery: Delivery) -> Held | Released:
         """Take the task that the message names, or deal with the message: receive + 2 calls."""
         return self._claims.claim(delivery)
+
+    def paused(self, lane: str) -> bool:
+        """Whether an operator has paused the lane: nothing is to be received from it."""
+        now = self._ports.now()
+        return self._switches.now(self._ports).on(Kind.LANE, lane, now) is not None
 
     def beat(self, held: Held, progress: float, stage: str) -> Signal | None:
         """Say that the attempt lives: pulse and visibility, 2 calls; returns a word for us.

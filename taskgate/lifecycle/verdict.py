@@ -54,10 +54,24 @@ def silent(task: Task, beat_at: int | None, now: int) -> bool:
     return last_sign(task, beat_at) + task.limits.lease <= now
 
 
-def judge(task: Task, beat_at: int | None, now: int) -> Verdict | None:
+HELD_LOOK_MS: Final = 600_000
+"""A task that an operator's switch holds back is looked at no more often: nothing can happen to it."""
+
+
+def queue_ends_at(task: Task, held_at: int | None) -> int:
+    """When waiting ends in `queue_timeout`. What operators hold back is not the task's own wait: it
+    counts anew from `held_at`, the latest moment at which it could not be started.
+    """
+    return max(
+        task.queue_ends_at, min((held_at or 0) + task.limits.queue_timeout, task.deadline_at)
+    )
+
+
+def judge(task: Task, beat_at: int | None, now: int, held_at: int | None = None) -> Verdict | None:
     """The step for a task whose clock is due; None when it has ended or is not due after all.
 
-    `beat_at` is the last beat of the *present* attempt, if there was one.
+    `beat_at` is the last beat of the *present* attempt, if there was one; `held_at` the latest
+    moment at which a switch kept it from being started: now, or the end of the last pause.
     """
     if task.due_at is None or task.due_at > now or task.state.ended:
         return None
@@ -69,7 +83,7 @@ def judge(task: Task, beat_at: int | None, now: int) -> Verdict | None:
         case State.CANCELING:
             return _canceling(task, beat_at, now)
         case _:
-            return _waiting(task, now)
+            return _waiting(task, now, held_at)
 
 
 def _processing(task: Task, beat_at: int | None, now: int) -> Verdict:
@@ -100,13 +114,20 @@ def _canceling(task: Task, beat_at: int | None, now: int) -> Verdict:
     return Verdict(Step.STOP)
 
 
-def _waiting(task: Task, now: int) -> Verdict:
+def _waiting(task: Task, now: int, held_at: int | None) -> Verdict:
     if now >= task.deadline_at:
         return Verdict(Step.EXPIRE, error=_limit_error(task, now))
     if task.state is State.PAUSED:
         return Verdict(Step.RESUME)
-    if task.state is not State.SCHEDULED and now >= task.queue_ends_at:
+    ends_at = queue_ends_at(task, held_at)
+    if task.state is not State.SCHEDULED and now >= ends_at:
         return Verdict(Step.EXPIRE, error=_QUEUE_TIMEOUT)
+    if task.state in (State.QUEUED, State.RETRYING) and task.sent_at is not None:
+        # Its message is in the lane, where an operator's switch may keep it: no other one helps.
+        if held_at == now:
+            return Verdict(Step.REARM, look_at=now + HELD_LOOK_MS)
+        if now >= task.queue_ends_at:
+            return Verdict(Step.REARM, look_at=ends_at)
     return Verdict(Step.SEND)
 
 

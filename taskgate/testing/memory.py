@@ -36,6 +36,7 @@ from taskgate.testing.memory_lanes import MemoryLanes
 from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.testing.memory_results import MemoryResults
 from taskgate.testing.memory_slots import MemorySlots
+from taskgate.testing.memory_switches import MemorySwitches
 
 R = TypeVar("R")
 
@@ -276,6 +277,7 @@ class MemoryWorld:
         self.results = MemoryResults()
         self.keys = MemoryKeys()
         self.slots = MemorySlots()
+        self.switches = MemorySwitches()
         self.errands = MemoryErrands(self.clock)
         self.receivers = MemoryReceivers()
         self.ports = Ports(
@@ -283,6 +285,7 @@ class MemoryWorld:
             pulses=self.pulses,
             rates=MemoryRates(self.clock),
             slots=self.slots,
+            switches=self.switches,
             lanes=self.lanes,
             results=self.results,
             errands=self.errands,

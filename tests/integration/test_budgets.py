@@ -118,6 +118,7 @@ def test_a_happy_life_keeps_the_budgets_of_calls_and_write_units(
         reading.view(ports, Principal(owner, SCOPES, 100, "key"), task.id)
     assert status == {"BatchGetItem": 1}
 
+    assert not worker.paused(task.lane)  # as the poller asked before it received: known for 5 s
     with meter.counting() as claim:
         held = _claim(ports, worker, task)
     assert claim == {"ReceiveMessage": 1, "UpdateItem": 1, "GetItem": 1}

@@ -300,7 +300,13 @@ def test_queues_tell_an_operator_how_many_wait_in_each_lane(api: ApiWorld) -> No
         api.submitted({**PROMPT, "priority": "low"})
     queues = api.get("/v1/queues", OPERATOR).json["queues"]
     assert {q["lane"]: q["waiting"] for q in queues if q["waiting"]} == {"gpu-low": 2}
-    assert {"lane": "cpu-high", "pool": "cpu", "priority": "high", "waiting": 0} in queues
+    assert {
+        "lane": "cpu-high",
+        "pool": "cpu",
+        "priority": "high",
+        "waiting": 0,
+        "paused": None,
+    } in queues
     assert len(queues) == 6
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
-from tests.unit.functions.api_world import PROMPT, ApiWorld
+from tests.unit.functions.api_world import OPERATOR, PROMPT, ApiWorld
 from tests.unit.functions.ports_between import counting
 from tests.unit.functions.schema_fits import assert_fits
 
@@ -30,6 +30,8 @@ START = "2026-09-21T15:13:20.000Z"
 def test_a_task_for_later_is_scheduled_and_sends_nothing(when: dict[str, object]) -> None:
     calls: list[str] = []
     api = ApiWorld(between=counting(calls))
+    api.get("/v1/queues", OPERATOR)  # now the switches are known for a while
+    calls.clear()
     answer = api.submit({**PROMPT, **when})
     assert (answer.status, answer.json["state"]) == (202, "scheduled")
     assert answer.json["run_at"] == START

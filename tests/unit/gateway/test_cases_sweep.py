@@ -48,8 +48,8 @@ def test_no_clock_shard_comes_last_in_every_minute_when_time_is_short(
 ) -> None:
     seen: list[list[int]] = []
 
-    def noted(_: object, shard: int, stop_at: int) -> sweeping.Report:
-        del stop_at
+    def noted(_: object, shard: int, stop_at: int, switches: object) -> sweeping.Report:
+        del stop_at, switches
         seen[-1].append(shard)
         return sweeping.Report()
 

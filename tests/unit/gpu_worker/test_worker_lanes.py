@@ -144,3 +144,28 @@ def _next_of(poller: LanePoller) -> tuple[str, str]:
     delivery = poller.next()
     assert delivery is not None
     return delivery.lane, delivery.message.task_id
+
+
+def test_nothing_is_received_from_a_lane_that_is_paused_busy_or_idle() -> None:
+    lanes, stop, paused = CountingLanes(), Stop(1), {"gpu-high"}
+    stop.ask("no waits in this test")
+    for lane in lane_names("gpu"):
+        lanes.fill(lane, 2)
+    one = LanePoller(lanes, "gpu", 1, stop, paused.__contains__)
+    found = [one.next() for _ in range(10)]
+    assert {d.lane for d in found if d} == {"gpu-normal", "gpu-low"}
+    assert "gpu-high" not in {lane for lane, _ in lanes.asked}
+    paused.clear()
+    again = [one.next() for _ in range(4)]
+    assert [d.lane for d in again if d] == ["gpu-high", "gpu-high"]
+
+
+def test_while_all_lanes_are_paused_a_worker_asks_nothing_and_does_not_spin() -> None:
+    lanes = CountingLanes()
+    one, began = LanePoller(lanes, "gpu", 1, Stop(1), lambda _: True), time.monotonic()
+    turns = 0
+    while time.monotonic() - began < 1.2:
+        one.next()
+        turns += 1
+    assert lanes.asked == []
+    assert turns <= 3
