@@ -3,15 +3,19 @@
 # A pipe fails when any part of it does: no figure may hide a red test.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: fairness least-privilege help demo dev test check fix e2e bench soak simulate model crash-points synth deploy clean
+.PHONY: fairness least-privilege help demo dev test check fix e2e bench soak simulate model crash-points synth deploy image clean
 
 PYTHON ?= python3
 STAGE ?= prod
 SECONDS ?= 120
 SEEDS ?= 1000
+# The worker's image: what `make image` calls it, and what `make deploy` runs (name:tag or name@digest).
+IMAGE ?= taskgate-worker
+WORKER_IMAGE ?=
 # What CDK asks about before a deploy: broadening rights, any-change or never (in a pipeline).
 APPROVAL ?= broadening
 VENV := .venv/bin
+CHOSEN = $(if $(WORKER_IMAGE),--context worker-image=$(WORKER_IMAGE))
 READY := .venv/.ready
 
 help: ## Say what each command does
@@ -65,12 +69,15 @@ least-privilege: $(READY) ## Record the calls of every deployed room, and hold t
 	$(VENV)/python -m tests.privilege
 
 synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
-	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) --output build/cdk.out/$(STAGE)
+	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) $(CHOSEN) --output build/cdk.out/$(STAGE)
 	$(VENV)/python -m cdk_app.report build/cdk.out/$(STAGE)
 
 deploy: $(READY) ## Deploy STAGE=dev|staging|prod to the AWS account of your credentials
 	@test "$(origin STAGE)" = "command line" || { echo "Name the stage: make deploy STAGE=dev"; exit 2; }
-	$(VENV)/python -m cdk_app.cli deploy '**' --context stage=$(STAGE) --output build/cdk.out/$(STAGE) --require-approval $(APPROVAL)
+	$(VENV)/python -m cdk_app.cli deploy '**' --context stage=$(STAGE) $(CHOSEN) --output build/cdk.out/$(STAGE) --require-approval $(APPROVAL)
+
+image: ## Build the worker's image as IMAGE (default taskgate-worker); needs Docker
+	docker build --file gpu_worker/Dockerfile --tag $(IMAGE) .
 
 clean: ## Remove all that these commands made
 	rm -rf .venv build node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

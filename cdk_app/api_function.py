@@ -6,7 +6,9 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_app.data_stack import DataStack
+from cdk_app.findings import acknowledge_wildcard
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from cdk_app.results_bucket import KEYS_OF_RESULTS
 from taskgate.settings import Stage
 
 ITEMS = ("TASK#*", "LEDGER#*", "IDEM#*", "PULSE#*", "RATE#*", "RECEIVER#*")
@@ -21,7 +23,7 @@ class ApiFunction(Construct):
         self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
     ) -> None:
         super().__init__(scope, name)
-        self.function = TaskgateFunction(
+        made = TaskgateFunction(
             self,
             "Api",
             stage=stage,
@@ -31,7 +33,9 @@ class ApiFunction(Construct):
             statements=_statements(data),
             memory=1024,
             timeout=29,  # below the HTTP API's own 30 s, so that the function gives the answer
-        ).function
+        )
+        self.function = made.function
+        acknowledge_wildcard(made.role, data.results.results_arn, KEYS_OF_RESULTS)
 
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:

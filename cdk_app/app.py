@@ -1,12 +1,16 @@
-"""The CDK app: ``cdk <command> -c stage=<name>`` builds the bundle and the stage's stacks."""
+"""The CDK app: ``cdk <command> -c stage=<name>`` builds the bundle and the stage's stacks.
+
+``-c worker-image=<name>@sha256:…`` runs that very image of the worker.
+"""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import aws_cdk as cdk
 
-from cdk_app import bundle, target
+from cdk_app import bundle, findings, target
 from cdk_app.deployment import Deployment
 from taskgate.settings import Stage, stage
 
@@ -15,6 +19,10 @@ def main() -> None:
     """Synthesise the stage that the context names."""
     app = cdk.App()
     chosen = stage(app.node.try_get_context("stage") or "local")
+    if image := app.node.try_get_context("worker-image"):
+        chosen = replace(chosen, workers=replace(chosen.workers, image=image))
+    if not chosen.emulator:
+        findings.check(app)
     Deployment(
         app,
         f"taskgate-{chosen.name}",

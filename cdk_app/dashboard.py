@@ -11,6 +11,7 @@ from constructs import Construct
 from cdk_app.lanes import Lanes
 from cdk_app.measures import MINUTE, ours
 from taskgate import metrics
+from taskgate.catalog import CATALOG
 from taskgate.settings import Stage
 
 
@@ -77,6 +78,7 @@ class Dashboard(Construct):
                     (metrics.CANCELS_UNHEARD, "Sum"),
                     (metrics.CANCELS_ENFORCED, "Sum"),
                 ),
+                self._pools(),
             ],
             [
                 self._graph("Oldest overdue clock, s", (metrics.OLDEST_OVERDUE, "Maximum")),
@@ -100,6 +102,18 @@ class Dashboard(Construct):
             self._graph("Callbacks given up", (metrics.CALLBACKS_GIVEN_UP, "Sum")),
             self._graph("Cleaned up", (metrics.CLEANED, "Sum"), more=[expired]),
         ]
+
+    def _pools(self) -> cloudwatch.GraphWidget:
+        left = [
+            ours(self._stage, name, "Maximum", MINUTE, pool=pool).with_(label=f"{pool}: {what}")
+            for pool in CATALOG.pools
+            for name, what in (
+                (metrics.BACKLOG, "unfinished"),
+                (metrics.WAITING, "waiting"),
+                (metrics.UNATTENDED, "unattended"),
+            )
+        ]
+        return cloudwatch.GraphWidget(title="Backlog of the pools", left=left, width=8)
 
     def _graph(
         self, title: str, *lines: tuple[str, str], more: Sequence[cloudwatch.IMetric] = ()

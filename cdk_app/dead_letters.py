@@ -7,8 +7,10 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from cdk_app.data_stack import DataStack
+from cdk_app.findings import acknowledge_wildcard
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from cdk_app.lanes import DEAD_LETTER_VISIBILITY
+from cdk_app.results_bucket import KEYS_OF_DEAD_LETTERS
 from taskgate.settings import Stage
 
 TIMEOUT = DEAD_LETTER_VISIBILITY // 6
@@ -24,7 +26,7 @@ class DeadLetters(Construct):
         self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
     ) -> None:
         super().__init__(scope, name)
-        self.function = TaskgateFunction(
+        made = TaskgateFunction(
             self,
             "Function",
             stage=stage,
@@ -34,7 +36,9 @@ class DeadLetters(Construct):
             statements=_statements(data),
             memory=256,
             timeout=TIMEOUT,
-        ).function
+        )
+        self.function = made.function
+        acknowledge_wildcard(made.role, data.results.dead_letters_arn, KEYS_OF_DEAD_LETTERS)
         for lane, queue in data.lanes.dead.items():
             lambda_.EventSourceMapping(
                 self,

@@ -12,6 +12,7 @@ from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode
 from cdk_app.gateway_stack import GatewayStack
 from cdk_app.observability_stack import ObservabilityStack
+from cdk_app.workers_stack import WorkersStack
 from taskgate.settings import Stage
 
 # The emulator's bucket for assets. A real account has the one that `cdk bootstrap` makes.
@@ -19,7 +20,7 @@ EMULATOR_ASSETS = "taskgate-emulator-assets"
 
 
 class Deployment(cdk.Stage):
-    """The stacks of one stage. Exposes `data`, `gateway` and, on AWS, `observability`."""
+    """The stacks of one stage. Exposes `data`, `gateway` and, on AWS, `workers` and `observability`."""
 
     def __init__(
         self,
@@ -44,9 +45,18 @@ class Deployment(cdk.Stage):
             code=code,
             synthesizer=_synthesizer(stage),
         )
+        self.workers = self._workers(stage)
         self.observability = self._observability(stage)
         cdk.Tags.of(self).add("taskgate:stage", stage.name)
         cdk.Tags.of(self).add("taskgate:cell", stage.cell)
+
+    def _workers(self, stage: Stage) -> WorkersStack | None:
+        """Not locally, where workers are processes, nor where all of them are elsewhere."""
+        if not stage.workers.hosted:
+            return None
+        return WorkersStack(
+            self, "Workers", stage=stage, data=self.data, synthesizer=_synthesizer(stage)
+        )
 
     def _observability(self, stage: Stage) -> ObservabilityStack | None:
         """Not on the emulator: it has neither metric math nor composite alarms, and reads no metric

@@ -9,7 +9,8 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from cdk_app.data_stack import DataStack
-from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from cdk_app.findings import acknowledge_wildcard
+from cdk_app.function import LIST_STREAMS, FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
 
@@ -21,7 +22,7 @@ class EventBus(Construct):
     ) -> None:
         super().__init__(scope, name)
         self.bus = events.EventBus(self, "Bus", event_bus_name=stage.event_bus_name)
-        self.function = TaskgateFunction(
+        made = TaskgateFunction(
             self,
             "Function",
             stage=stage,
@@ -31,7 +32,9 @@ class EventBus(Construct):
             statements=_statements(data, self.bus),
             memory=256,
             timeout=30,
-        ).function
+        )
+        self.function = made.function
+        acknowledge_wildcard(made.role, "*", LIST_STREAMS)
         # The stream's second reader, and with the outbox its last: a shard takes two.
         lambda_.EventSourceMapping(
             self,

@@ -11,7 +11,9 @@ from constructs import Construct
 
 from cdk_app.data_stack import DataStack
 from cdk_app.errands import VISIBILITY
-from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from cdk_app.findings import acknowledge_wildcard
+from cdk_app.function import LIST_STREAMS, FunctionCode, TaskgateFunction, allow
+from cdk_app.results_bucket import KEYS_OF_RESULTS
 from taskgate.settings import Stage
 
 TIMEOUT = VISIBILITY // 6
@@ -31,7 +33,7 @@ class OutboxCallback(Construct):
         self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
     ) -> None:
         super().__init__(scope, name)
-        self.function = TaskgateFunction(
+        made = TaskgateFunction(
             self,
             "Function",
             stage=stage,
@@ -41,7 +43,10 @@ class OutboxCallback(Construct):
             statements=_statements(data),
             memory=512,
             timeout=TIMEOUT,
-        ).function
+        )
+        self.function = made.function
+        acknowledge_wildcard(made.role, data.results.results_arn, KEYS_OF_RESULTS)
+        acknowledge_wildcard(made.role, "*", LIST_STREAMS)
         self.stream = self._stream(data)
         self._errands(data)
         self.rule = self._schedule(stage)

@@ -6,11 +6,16 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from cdk_app.findings import acknowledge
 from taskgate.settings import Stage
 
 RESULTS = "r/"
 UPLOADS = "in/"
 DEAD_LETTERS = "dead/"
+
+KEYS_OF_RESULTS = "a key holds tenant, task and attempt, which only run time knows"
+KEYS_OF_UPLOADS = "a key holds tenant and upload, which only run time knows"
+KEYS_OF_DEAD_LETTERS = "a key holds day and message, which only run time knows"
 
 
 class ResultsBucket(Construct):
@@ -18,10 +23,11 @@ class ResultsBucket(Construct):
 
     def __init__(self, scope: Construct, name: str, *, stage: Stage) -> None:
         super().__init__(scope, name)
+        self._name = f"{stage.prefix}-results-{cdk.Aws.ACCOUNT_ID}-{cdk.Aws.REGION}"
         self.bucket = s3.Bucket(
             self,
             "Bucket",
-            bucket_name=f"{stage.prefix}-results-{cdk.Aws.ACCOUNT_ID}-{cdk.Aws.REGION}",
+            bucket_name=self._name,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             encryption=s3.BucketEncryption.S3_MANAGED,
@@ -39,16 +45,35 @@ class ResultsBucket(Construct):
                 cdk.RemovalPolicy.RETAIN if stage.retain_data else cdk.RemovalPolicy.DESTROY
             ),
         )
+        acknowledge(
+            self.bucket,
+            {
+                "AwsSolutions-S1": (
+                    "reads go by links that the API signs and logs; CloudTrail's data events are "
+                    "there for who wants each of them on record"
+                )
+            },
+        )
 
     @property
     def results_arn(self) -> str:
         """The ARN pattern of the results."""
-        return self.bucket.arn_for_objects(f"{RESULTS}*")
+        return self._objects(RESULTS)
+
+    @property
+    def uploads_arn(self) -> str:
+        """The ARN pattern of the uploaded inputs."""
+        return self._objects(UPLOADS)
 
     @property
     def dead_letters_arn(self) -> str:
         """The ARN pattern of the kept dead letters."""
-        return self.bucket.arn_for_objects(f"{DEAD_LETTERS}*")
+        return self._objects(DEAD_LETTERS)
+
+    def _objects(self, prefix: str) -> str:
+        # By its name, which is ours: another stack's reference would be to an export with a hash,
+        # and no finding on it could be acknowledged by its id.
+        return f"arn:{cdk.Aws.PARTITION}:s3:::{self._name}/{prefix}*"
 
 
 def _expiry(name: str, prefix: str, days: int) -> s3.LifecycleRule:

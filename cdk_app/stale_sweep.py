@@ -63,6 +63,7 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [data.ephemeral.table.table_arn],
             keys=ITEMS,
         ),
-        allow(["sqs:SendMessage"], data.lanes.arns),
+        # It counts what there is to do: workers are scaled by that.
+        allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], data.lanes.arns),
         allow(["sqs:SendMessage"], [data.errands.queue.queue_arn]),
     ]

@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from cdk_app.findings import acknowledge
 from taskgate.settings import Stage
 
 
@@ -24,7 +25,7 @@ class WebhookMaster(Construct):
             resource_name=f"{self.name}-??????",
             arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
-        secretsmanager.Secret(
+        secret = secretsmanager.Secret(
             self,
             "Secret",
             secret_name=self.name,
@@ -35,4 +36,13 @@ class WebhookMaster(Construct):
             removal_policy=(
                 cdk.RemovalPolicy.RETAIN if stage.retain_data else cdk.RemovalPolicy.DESTROY
             ),
+        )
+        acknowledge(
+            secret,
+            {
+                "AwsSolutions-SMG4": (
+                    "tenants' secrets are derived from it and rotate by version, two signing for a "
+                    "while; a new master would void every receiver's secret at once"
+                )
+            },
         )

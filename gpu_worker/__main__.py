@@ -10,6 +10,7 @@ import sys
 from typing import Final
 
 from gpu_worker.fitness import gpu_is_there
+from gpu_worker.health import Health
 from gpu_worker.logs import log_to_stdout
 from gpu_worker.protection import Protection
 from gpu_worker.settings import WorkerSettings
@@ -60,6 +61,7 @@ def _workplace(worker: str) -> Workplace:
         settings=settings,
         stop=Stop(settings.drain),
         protection=Protection(settings.agent),
+        health=Health(settings.health),
         checks=(gpu_is_there,) if settings.require_gpu else (),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -41,10 +42,17 @@ class Attempt:
     """Runs once. The child may be dead afterwards: see `Child.alive`."""
 
     def __init__(
-        self, order: Run, child: Child, heart: Heart, limits: Limits, stop: Stop, now: Now
+        self,
+        order: Run,
+        child: Child,
+        heart: Heart,
+        limits: Limits,
+        stop: Stop,
+        now: Now,
+        moves: Callable[[], None] = lambda: None,
     ) -> None:
         self._order, self._child, self._heart = order, child, heart
-        self._limits, self._stop = limits, stop
+        self._limits, self._stop, self._moves = limits, stop, moves
         self._time = RunTime(order.number, heart, now)
         self._checkpoint = order.checkpoint
         self._load_until: float | None = None
@@ -56,6 +64,7 @@ class Attempt:
         """Blocks until the run is over, one way or another; takes no longer than its limits."""
         self._begin()
         while True:
+            self._moves()
             word = self._child.receive(TICK)
             outcome = self._heard(word) or self._checked()
             if outcome is not None:

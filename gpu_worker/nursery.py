@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from gpu_worker.attempt import SIGNALS_SPREAD, failure_of
@@ -29,9 +29,15 @@ class Nursery:
     """Asked for a child before each claim, so that no task is ever claimed for an unfit one."""
 
     def __init__(
-        self, scratch: Scratch, preload: Sequence[TaskType], checks: Sequence[Check], stop: Stop
+        self,
+        scratch: Scratch,
+        preload: Sequence[TaskType],
+        checks: Sequence[Check],
+        stop: Stop,
+        moves: Callable[[], None] = lambda: None,
     ) -> None:
         self._scratch, self._preload, self._checks, self._stop = scratch, preload, checks, stop
+        self._moves = moves
         self._child: Child | None = None
 
     def child(self) -> Child | None:
@@ -89,6 +95,7 @@ class Nursery:
         """Wait for that very word; False when asked to leave first."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self._stop.asked:
+            self._moves()
             word = child.receive(_TICK)
             if word == wanted:
                 return True

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpu_worker.health import VARIABLE as HEALTH_FILE
 from gpu_worker.spot import METADATA
 from taskgate.errors import BadSetting
 
@@ -33,6 +34,8 @@ class WorkerSettings:
     """The ECS agent, which is told while a task is held."""
     scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
     """Where the files of attempts lie while they are made."""
+    health: Path | None = None
+    """The file by which the container's health check tells that this worker is ready and moves."""
     kill_grace: float = 5
     """How long a run that was told to stop may take before the child is killed."""
     silent_limit: float = 180
@@ -41,7 +44,7 @@ class WorkerSettings:
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> WorkerSettings:
         """From ``TASKGATE_POOL``, ``_DRAIN``, ``_WATCH``, ``_PRELOAD``, ``_REQUIRE_GPU``, ``_SPOT``,
-        ``_SCRATCH``, and what AWS itself sets.
+        ``_SCRATCH``, ``_HEALTH_FILE``, and what AWS itself sets.
         """
         return cls(
             pool=_pool(environ.get("TASKGATE_POOL", "")),
@@ -53,6 +56,7 @@ class WorkerSettings:
             metadata=environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or METADATA,
             agent=environ.get("ECS_AGENT_URI") or None,
             scratch=_folder(environ.get("TASKGATE_SCRATCH") or tempfile.gettempdir()),
+            health=_file(environ.get(HEALTH_FILE)),
         )
 
 
@@ -66,6 +70,12 @@ def _folder(value: str) -> Path:
     if not Path(value).is_dir():
         raise BadSetting("TASKGATE_SCRATCH", value, "a folder that exists")
     return Path(value)
+
+
+def _file(value: str | None) -> Path | None:
+    if value and not Path(value).parent.is_dir():
+        raise BadSetting(HEALTH_FILE, value, "a file in a folder that exists")
+    return Path(value) if value else None
 
 
 def _whole(

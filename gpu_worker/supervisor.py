@@ -17,6 +17,7 @@ from gpu_worker.attempt import Attempt
 from gpu_worker.child_process import Child
 from gpu_worker.ending import Ending, Finisher
 from gpu_worker.fitness import Check, lanes_fit_lease
+from gpu_worker.health import Health
 from gpu_worker.heart import Heart
 from gpu_worker.lanes import LanePoller, lane_names
 from gpu_worker.limits import Limits, RunTime
@@ -60,6 +61,7 @@ class Workplace:
     settings: WorkerSettings
     stop: Stop
     protection: Protection = field(default_factory=Protection)
+    health: Health = field(default_factory=Health)
     checks: tuple[Check, ...] = ()
 
 
@@ -85,7 +87,9 @@ class Supervisor:
         """Returns the exit code, with no child, no thread and no file left behind."""
         scratch = Scratch(self._settings.scratch)
         preload = self._types if self._settings.preload else ()
-        nursery = Nursery(scratch, preload, self._place.checks, self._stop)
+        health = self._place.health
+        nursery = Nursery(scratch, preload, self._place.checks, self._stop, health.moves)
+        health.start()
         self._watchdog.start()
         self._place.protection.start()
         try:
@@ -96,6 +100,7 @@ class Supervisor:
             self._finisher.wait(self._stop.time_left - _MARGIN)
             self._place.protection.close()
             self._watchdog.close()
+            health.close()
             scratch.close()
             event("left")
 
@@ -127,6 +132,7 @@ class Supervisor:
         child = nursery.child()
         if child is None:
             return
+        self._place.health.ready()
         with self._watchdog.expecting("poll"):
             delivery = self._poller.next()
         if delivery is None:
@@ -165,7 +171,12 @@ class Supervisor:
     def _outcome(self, held: Held, child: Child, heart: Heart, folder: Path) -> Outcome:
         number, now = next(self._numbers), self._place.ports.now
         patience = Patience(heart, RunTime(number, heart, now), self._stop)
-        files = self._place.gateway.files(held, patience)
+
+        def go_on() -> None:
+            self._place.health.moves()
+            patience()
+
+        files = self._place.gateway.files(held, go_on)
         try:
             order = order_for(held, self._place.catalog, number, folder, files)
         except NotFetched as ended:
@@ -179,7 +190,8 @@ class Supervisor:
 
     def _ran(self, order: Run, task_type: TaskType, child: Child, heart: Heart) -> Outcome:
         limits, now = self._limits(task_type), self._place.ports.now
-        outcome = Attempt(order, child, heart, limits, self._stop, now).run()
+        moves = self._place.health.moves
+        outcome = Attempt(order, child, heart, limits, self._stop, now, moves).run()
         failed = isinstance(outcome, Broken) and outcome.failure.code is ErrorCode.STARTUP_FAILED
         self._failed_setups = self._failed_setups + 1 if failed else 0
         return outcome

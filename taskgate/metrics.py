@@ -36,6 +36,9 @@ RECEIVERS_OPENED: Final = "receivers_opened"
 CALLBACKS_GIVEN_UP: Final = "callbacks_given_up"
 UNACCOUNTED: Final = "TasksUnaccounted"
 RECONCILE_RAN: Final = "ReconcileRan"
+BACKLOG: Final = "pool_backlog"
+WAITING: Final = "pool_waiting"
+UNATTENDED: Final = "pool_unattended"
 REPAIRS: Final = "TasksRepaired"
 CANCELS_ENFORCED: Final = "cancels_enforced"
 CANCELS_UNHEARD: Final = "cancels_unheard"
@@ -75,6 +78,11 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
     ),
     "cancel_enforced": (Metric(CANCELS_ENFORCED, label="type"),),
     "cancel_unheard": (Metric(CANCELS_UNHEARD, label="type"),),
+    "backlog": (
+        Metric(BACKLOG, COUNT, "backlog", "pool"),
+        Metric(WAITING, COUNT, "waiting", "pool"),
+        Metric(UNATTENDED, COUNT, "unattended", "pool"),
+    ),
     "dead_letter": (Metric(DEAD_LETTERS, label="pool", named_by="step"),),
     "cleaned": (Metric(CLEANED, COUNT, "objects", named_by="kind"),),
     "receiver_opened": (Metric(RECEIVERS_OPENED),),

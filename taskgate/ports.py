@@ -213,6 +213,14 @@ class Rates(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What is in a lane. Messages that are due later are in neither number."""
+
+    waiting: int
+    taken: int
+
+
 class Lanes(Protocol):
     """The queues, by lane name. Times are whole seconds."""
 
@@ -227,6 +235,9 @@ class Lanes(Protocol):
 
     def waiting(self, lane: str) -> int:
         """About how many messages wait in the lane."""
+
+    def depth(self, lane: str) -> Depth:
+        """About how many messages wait in the lane, and how many are held by workers."""
 
     def visibility(self, lane: str) -> int:
         """The lane's real visibility timeout in seconds."""

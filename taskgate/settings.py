@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
+from taskgate.capacity import Host, PoolCapacity, Workers
 from taskgate.errors import BadSetting
 
 PRIORITIES: Final = ("high", "normal", "low")
@@ -81,6 +82,8 @@ class Stage:
     """Versions of the callback secrets that sign, the newest first. To rotate: (2, 1), then (2,)."""
     event_bus: bool = False
     """Tell an EventBridge bus of every transition, for other systems. One event costs $1 a million."""
+    workers: Workers = field(default_factory=Workers)
+    """What the workers run on; a local stage starts them as processes instead."""
     emulator: bool = False
 
     def __post_init__(self) -> None:
@@ -88,6 +91,10 @@ class Stage:
             raise BadSetting("result_days", self.result_days, f"1 to {self.record_days}")
         if not 1 <= self.clock_shards <= 100:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
+        if self.emulator and self.workers.hosted:
+            raise BadSetting("workers", sorted(self.workers.hosted), "none on the emulator")
+        if not (self.cell.isascii() and self.cell.isalnum() and self.cell.islower()):
+            raise BadSetting("cell", self.cell, "lower-case letters and digits")
         if not (self.name.isascii() and self.name.isalnum() and self.name.islower()):
             raise BadSetting("stage", self.name, "lower-case letters and digits")
 
@@ -102,6 +109,17 @@ class Stage:
         return f"taskgate-{self.name}-{self.cell}"
 
 
+# One L4 or A10G each. Four vCPUs and 16 GiB are what the smallest instances with one have.
+_GPU: Final = PoolCapacity(
+    host=Host.MANAGED,
+    gpus=1,
+    cpu=3 * 1024,
+    memory=13 * 1024,
+    accelerators=("l4", "a10g"),
+    instance_types=("g6.xlarge", "g5.xlarge", "g6.2xlarge", "g5.2xlarge"),
+)
+_CPU: Final = PoolCapacity(host=Host.FARGATE, cpu=1024, memory=4096)
+
 STAGES: Final[Mapping[str, Stage]] = {
     # The local stage beats faster, so that a person who kills a worker sees the story end.
     "local": Stage(
@@ -111,9 +129,27 @@ STAGES: Final[Mapping[str, Stage]] = {
         log_days=1,
         emulator=True,
     ),
-    "dev": Stage(name="dev", retain_data=False, log_days=7),
-    "staging": Stage(name="staging"),
-    "prod": Stage(name="prod", log_days=90),
+    "dev": Stage(
+        name="dev",
+        retain_data=False,
+        log_days=7,
+        workers=Workers(
+            pools={
+                "gpu": replace(_GPU, most=1, spot=True),
+                "cpu": replace(_CPU, most=2, spot=True),
+            }
+        ),
+    ),
+    "staging": Stage(
+        name="staging", workers=Workers(pools={"gpu": replace(_GPU, most=2), "cpu": _CPU})
+    ),
+    "prod": Stage(
+        name="prod",
+        log_days=90,
+        workers=Workers(
+            pools={"gpu": replace(_GPU, most=8, spare=1), "cpu": replace(_CPU, most=8)}
+        ),
+    ),
 }
 
 

@@ -11,13 +11,15 @@ from botocore.exceptions import ClientError
 from taskgate.aws.clients import available, code_of
 from taskgate.errors import BadSetting
 from taskgate.events import event, swallowed
-from taskgate.ports import Delivery, Message
+from taskgate.ports import Delivery, Depth, Message
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 MAX_DELAY: Final = 900
+WAITING: Final = "ApproximateNumberOfMessages"
+TAKEN: Final = "ApproximateNumberOfMessagesNotVisible"
 MAX_VISIBILITY: Final = 43_200
 GONE: Final = frozenset(
     {
@@ -83,19 +85,26 @@ class SqsLanes:
             swallowed("receipt_stale", error, task=delivery.message.task_id)
 
     def waiting(self, lane: str) -> int:
-        return int(self._attribute(lane, "ApproximateNumberOfMessages"))
+        return int(self._attribute(lane, WAITING))
+
+    def depth(self, lane: str) -> Depth:
+        found = self._attributes(lane, WAITING, TAKEN)
+        return Depth(int(found[WAITING]), int(found[TAKEN]))
 
     def visibility(self, lane: str) -> int:
         """The lane's real visibility timeout in seconds, as the queue has it now."""
         return int(self._attribute(lane, "VisibilityTimeout"))
 
     def _attribute(self, lane: str, name: str) -> str:
+        return self._attributes(lane, name)[name]
+
+    def _attributes(self, lane: str, *names: str) -> Mapping[str, str]:
         with available():
             answer = self._client.get_queue_attributes(
                 QueueUrl=self._urls[lane],
-                AttributeNames=[name],  # type: ignore[list-item]
+                AttributeNames=list(names),  # type: ignore[arg-type]
             )
-        return str(answer["Attributes"][name])  # type: ignore[index]
+        return dict(answer["Attributes"])  # type: ignore[arg-type]
 
     def _delivery(self, lane: str, raw: MessageTypeDef) -> Delivery | None:
         receives = int(raw.get("Attributes", {}).get("ApproximateReceiveCount", 1))

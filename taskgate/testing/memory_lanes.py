@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from taskgate.ports import Delivery, Message
+from taskgate.ports import Delivery, Depth, Message
 
 
 @dataclass
@@ -58,6 +58,12 @@ class MemoryLanes:
     def waiting(self, lane: str) -> int:
         with self._lock:
             return sum(s.visible_at <= self._now() for s in self.queues.get(lane, []))
+
+    def depth(self, lane: str) -> Depth:
+        with self._lock:
+            queue, now = self.queues.get(lane, []), self._now()
+            taken = sum(s.receives > 0 and s.visible_at > now for s in queue)
+            return Depth(self.waiting(lane), taken)
 
     def visibility(self, lane: str) -> int:
         del lane

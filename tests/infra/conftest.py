@@ -83,6 +83,14 @@ def observed(deployments) -> Callable[[str], Template]:
 
 
 @pytest.fixture(scope="session")
+def workers_of(deployments) -> Callable[..., Template]:
+    """The workers' template of a stage, some of its settings changed."""
+    return cache(
+        lambda stage_name, **settings: Template(deployments(stage_name, **settings).workers)
+    )
+
+
+@pytest.fixture(scope="session")
 def data(synthesise) -> Template:
     """The data stack of prod."""
     return synthesise("prod")[0]

@@ -241,7 +241,7 @@ RIGHTS = {
         "tasks": ["BatchGetItem", "GetItem", "UpdateItem"],
         "tasks/index/by_clock": ["Query"],
         "ephemeral": ["BatchGetItem", "ConditionCheckItem", "UpdateItem"],
-        "lanes": ["SendMessage"],
+        "lanes": ["GetQueueAttributes", "SendMessage"],
         "errands": ["SendMessage"],
     },
     "DeadLetters": {
@@ -293,7 +293,8 @@ KINDS = (
     (lambda arn: "Lanes" in arn and "dead" in arn, "dead letters"),
     (lambda arn: "Lanes" in arn, "lanes"),
     (lambda arn: arn.endswith("/dead/*"), "kept"),
-    (lambda arn: "Results" in arn and arn.endswith("/r/*"), "results"),
+    (lambda arn: "-results-" in arn and arn.endswith("/r/*"), "results"),
+    (lambda arn: "-results-" in arn and arn.endswith("/in/*"), "uploads"),
     (lambda arn: "Results" in arn, "bucket"),
     (lambda arn: "Logs" in arn, "log"),
 )

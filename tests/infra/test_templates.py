@@ -14,11 +14,12 @@ from taskgate.routes import ROUTES
 from taskgate.settings import stage
 
 
-def test_the_linter_finds_nothing_in_the_templates(synthesise, observed, tmp_path):
+def test_the_linter_finds_nothing_in_the_templates(synthesise, observed, workers_of, tmp_path):
     paths = []
     for name in ("local", "prod"):  # dev and staging differ from prod in numbers only
-        templates = [*synthesise(name), *([] if stage(name).emulator else [observed(name)])]
-        for template, part in zip(templates, ("data", "gateway", "observability"), strict=False):
+        more = [] if stage(name).emulator else [observed(name), workers_of(name)]
+        parts = ("data", "gateway", "observability", "workers")
+        for template, part in zip([*synthesise(name), *more], parts, strict=False):
             paths.append(tmp_path / f"{name}-{part}.template.json")
             paths[-1].write_text(json.dumps(template.body))
     assert report.lint(paths) == ""

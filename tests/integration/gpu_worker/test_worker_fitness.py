@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,32 @@ def test_a_host_whose_gpu_is_gone_after_a_kill_claims_nothing_more(world: Worker
     waiting = world.submit("echo")
     world.join()
     assert (world.exit_codes, world.task(waiting).attempt) == ([3], 0)
+
+
+def test_a_worker_is_healthy_once_its_models_are_loaded_and_stays_so_through_a_long_run(
+    world: WorkerWorld, tmp_path: Path
+) -> None:
+    file = tmp_path / "ready"
+    file.touch()  # an earlier process left it
+    world.start(health=file)
+    until(lambda: bool(world.events.named("child_ready")))
+    until(file.exists)
+    task_id = world.submit("hold_gil", seconds=7)
+    world.wait_for(task_id, State.PROCESSING)
+    os.utime(file, (0, 0))
+    # The run is one long call of the model: it is the supervisor's loop that signs.
+    until(lambda: file.stat().st_mtime > 0, seconds=7)
+    assert world.task(task_id).state is State.PROCESSING
+    world.close()
+    assert not file.exists()
+
+
+def test_a_worker_whose_models_never_load_is_never_healthy(
+    world: WorkerWorld, tmp_path: Path
+) -> None:
+    file = tmp_path / "ready"
+    world.start(preload=True, pool="never", health=file)
+    while world.exit_codes == []:
+        assert not file.exists()
+        time.sleep(0.05)
+    assert world.exit_codes == [3]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from gpu_worker.health import Health
 from gpu_worker.lanes import lane_names
 from gpu_worker.protection import Protection
 from gpu_worker.settings import WorkerSettings
@@ -145,6 +146,7 @@ class WorkerWorld:
             stop=Stop(made.drain),
             protection=protection,
             checks=checks,
+            health=Health(made.health),
         )
 
     def start(self, **settings: Any) -> Stop:

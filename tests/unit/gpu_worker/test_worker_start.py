@@ -53,12 +53,13 @@ def test_the_settings_have_defaults_and_one_variable_each() -> None:
     given = {
         "TASKGATE_POOL": "gpu", "TASKGATE_DRAIN": "30", "TASKGATE_WATCH": "5",
         "TASKGATE_PRELOAD": "0", "TASKGATE_REQUIRE_GPU": "1", "TASKGATE_SCRATCH": "/",
-        "TASKGATE_SPOT": "1", "ECS_AGENT_URI": "http://169.254.170.2/api/x",
+        "TASKGATE_SPOT": "1", "TASKGATE_HEALTH_FILE": "/ready",
+        "ECS_AGENT_URI": "http://169.254.170.2/api/x",
         "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:1",
     }  # fmt: skip
     assert WorkerSettings.read(given) == WorkerSettings(
         pool="gpu", drain=30, watch=5, preload=False, require_gpu=True, scratch=Path("/"),
-        spot=True, metadata="http://127.0.0.1:1", agent="http://169.254.170.2/api/x",
+        spot=True, health=Path("/ready"), metadata="http://127.0.0.1:1", agent="http://169.254.170.2/api/x",
     )  # fmt: skip
 
 
@@ -74,6 +75,7 @@ def test_the_settings_have_defaults_and_one_variable_each() -> None:
         ("TASKGATE_REQUIRE_GPU", "true"),
         ("TASKGATE_SCRATCH", "/no/such/folder"),
         ("TASKGATE_SPOT", "2"),
+        ("TASKGATE_HEALTH_FILE", "/no/such/folder/ready"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_bound(name: str, value: str) -> None:
