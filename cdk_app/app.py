@@ -1,6 +1,7 @@
 """The CDK app: ``cdk <command> -c stage=<name>`` builds the bundle and the stage's stacks.
 
 ``-c worker-image=<name>@sha256:…`` runs that very image of the worker.
+``-c event-bus=true`` adds the bus of events for this time; to keep it, set it on the stage.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from taskgate.settings import Stage, stage
 def main() -> None:
     """Synthesise the stage that the context names."""
     app = cdk.App()
-    chosen = stage(app.node.try_get_context("stage") or "local")
+    chosen = _chosen(app)
     if image := app.node.try_get_context("worker-image"):
         chosen = replace(chosen, workers=replace(chosen.workers, image=image))
     if not chosen.emulator:
@@ -31,6 +32,12 @@ def main() -> None:
         env=_environment(chosen),
     )
     app.synth()
+
+
+def _chosen(app: cdk.App) -> Stage:
+    named = stage(app.node.try_get_context("stage") or "local")
+    listened_to = app.node.try_get_context("event-bus") == "true"
+    return replace(named, event_bus=True) if listened_to else named
 
 
 def _environment(chosen: Stage) -> cdk.Environment | None:

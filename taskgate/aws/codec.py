@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, fields
 from typing import Any, Final, NamedTuple
 
-from taskgate.aws.values import Item, Value, b, ints_of, listed, n, numbers, s
+from taskgate.aws.values import Item, Value, b, bytes_of, ints_of, listed, n, numbers, s
 from taskgate.lifecycle.history import Entry
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
@@ -222,7 +222,7 @@ def _read_result(value: Value) -> tuple[ResultFile, ...]:
 def _read_file(row: list[Value]) -> ResultFile:
     name, size, digest, kind, attempt = row
     key = f"{_int(attempt)}/{_str(name)}"
-    return ResultFile(_str(name), key, _int(size), bytes(digest["B"]), _str(kind))
+    return ResultFile(_str(name), key, _int(size), bytes_of(digest), _str(kind))
 
 
 def _with_key(file: ResultFile, owner: Owner, task_id: str) -> ResultFile:

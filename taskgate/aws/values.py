@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -44,6 +45,12 @@ def text_of(item: Item, name: str, default: str = "") -> str:
 
 def int_of(item: Item, name: str, default: int = 0) -> int:
     return int(item[name]["N"]) if name in item else default
+
+
+def bytes_of(value: Value) -> bytes:
+    """Boto gives bytes; the stream's event, which is JSON, bears them in base64."""
+    raw = value["B"]
+    return b64decode(raw) if isinstance(raw, str) else bytes(raw)
 
 
 def ints_of(value: Value) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,32 +13,34 @@ from taskgate.local.cdk import ROOT, cdk, fingerprint
 ASSEMBLIES: Final = ROOT / "build" / "assembly"
 
 
-def synthesise(stage_name: str) -> Path:
+def synthesise(stage_name: str, *, event_bus: bool = False) -> Path:
     """The folder of the stage's cloud assembly; made only when an input changed."""
-    folder = ASSEMBLIES / f"{stage_name}-{fingerprint(stage_name)[:16]}"
+    label = f"{stage_name}.bus" if event_bus else stage_name
+    context = ["--context", f"stage={stage_name}", "--context", f"event-bus={event_bus}".lower()]
+    folder = ASSEMBLIES / f"{label}-{fingerprint(stage_name)[:16]}"
     ASSEMBLIES.mkdir(parents=True, exist_ok=True)
-    with (ASSEMBLIES / f"{stage_name}.lock").open("w") as lock:
+    with (ASSEMBLIES / f"{label}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
-            _synthesise_into(folder, stage_name)
+            _synthesise_into(folder, label, context)
     return folder
 
 
-def _synthesise_into(folder: Path, stage_name: str) -> None:
+def _synthesise_into(folder: Path, label: str, context: Sequence[str]) -> None:
     unfinished = folder.with_name(folder.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     cdk(
-        ["synth", "--quiet", "--context", f"stage={stage_name}", "--output", str(unfinished)],
-        log=ASSEMBLIES / f"{stage_name}.log",
+        ["synth", "--quiet", *context, "--output", str(unfinished)],
+        log=ASSEMBLIES / f"{label}.log",
         variables={},
     )
     unfinished.rename(folder)
-    _forget_older(stage_name)
+    _forget_older(label)
 
 
-def _forget_older(stage_name: str) -> None:
+def _forget_older(label: str) -> None:
     """Keeps the newest three: another stack may be deploying from an older one."""
-    folders = [path for path in ASSEMBLIES.glob(f"{stage_name}-*") if path.is_dir()]
+    folders = [path for path in ASSEMBLIES.glob(f"{label}-*") if path.is_dir()]
     folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for old in folders[3:]:
         shutil.rmtree(old, ignore_errors=True)

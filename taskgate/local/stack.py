@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,9 +29,9 @@ class LocalStack:
     """An emulator with the stacks deployed. Any number of them can be up at once.
 
     All files (logs, state, unpacked functions) lie in `folder`. Without one it is a temporary
-    folder that goes with the stack; with `persist` the folder keeps tasks over restarts.
-    `record` names a file for every call that is made under a role. `say` is told each step in a
-    few words.
+    folder that goes with the stack; with `persist` the folder keeps tasks over restarts. With
+    `event_bus` every transition is told to a bus of EventBridge, as a stage may ask for. `record`
+    names a file for every call that is made under a role. `say` is told each step in a few words.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class LocalStack:
         folder: Path | None = None,
         persist: bool = False,
         record: Path | None = None,
+        event_bus: bool = False,
         say: Callable[[str], None] = _say_nothing,
     ) -> None:
         self._temporary = folder is None
@@ -46,7 +48,7 @@ class LocalStack:
         self._persist = persist
         self._record = record
         self._say = say
-        self._stage = stage("local")
+        self._stage = replace(stage("local"), event_bus=event_bus)
         self._emulator: Emulator | None = None
         self._deployed: Deployed | None = None
         self._workers: list[Child] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from taskgate.lifecycle.change import applied, noted, rearmed
 from taskgate.lifecycle.history import MAX_ENTRIES
 from taskgate.lifecycle.states import RULES, State, Verb
 from taskgate.lifecycle.transitions import Outcome
-from taskgate.task import Callback, Task
+from taskgate.task import Callback, ResultFile, Task
 from taskgate.testing.factories import T0, stamp, task_in
 
 
@@ -38,8 +39,10 @@ class Bus:
 
 
 def record(old: Task | None, new: Task, number: int = 1) -> dict[str, Any]:
+    """As Lambda hands it over: JSON, in which bytes are base64."""
     images = {"NewImage": encode(new, 16)} | ({"OldImage": encode(old, 16)} if old else {})
-    return {"dynamodb": {"SequenceNumber": str(number), **images}}
+    text = json.dumps(images, default=lambda raw: b64encode(raw).decode())
+    return {"dynamodb": {"SequenceNumber": str(number), **json.loads(text)}}
 
 
 def life() -> list[Task]:
@@ -47,7 +50,9 @@ def life() -> list[Task]:
     queued = applied(created, transitions.enqueue(created, stamp(T0 + 1)))
     claim = transitions.claim(queued.id, 0, stamp(T0 + 2), "w1", 45_000)
     running = applied(queued, claim)
-    done = applied(running, transitions.succeed(running, stamp(T0 + 3), Outcome()))
+    key = f"r/{running.owner.tenant}/{running.id}/1/a.png"
+    file = ResultFile("a.png", key, 3, bytes(range(224, 256)), "image/png")
+    done = applied(running, transitions.succeed(running, stamp(T0 + 3), Outcome((file,))))
     return [created, queued, running, done]
 
 
