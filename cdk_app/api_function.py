@@ -54,14 +54,21 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
         # The index lists keys and plans as well, under names that no user can have.
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], unlike=["#*"]),
         allow(
-            # `explain` reads the breaker of a receiver that still waits for a callback.
-            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
+            # `explain` reads the breaker of a receiver that still waits for a callback; a submit
+            # looks for a kept result in its own transaction.
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:ConditionCheckItem",
+                "dynamodb:GetItem",
+                "dynamodb:UpdateItem",
+            ],
             [data.ephemeral.table.table_arn],
             keys=ITEMS,
         ),
         # A lane's count, for `explain` and `queues`.
         allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], data.lanes.arns),
-        allow(["s3:GetObject"], [data.results.results_arn]),
+        # A kept result is copied for the task that is given it.
+        allow(["s3:GetObject", "s3:PutObject"], [data.results.results_arn]),
         # A tenant reads the secrets that are derived from it, and cursors are sealed by another.
         allow(["secretsmanager:GetSecretValue"], [data.webhook_master.arn]),
     ]

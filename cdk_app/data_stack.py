@@ -70,4 +70,5 @@ class DataStack(cdk.Stack):
             result_days=stage.result_days,
             record_days=stage.record_days,
             lane_limit=stage.lane_limit,
+            salvage_seconds=stage.salvage_hours * 3600,
         )

@@ -9,7 +9,7 @@ import socket
 import sys
 from typing import Final
 
-from gpu_worker.fitness import gpu_is_there
+from gpu_worker.fitness import GpuMemory, gpu_is_there
 from gpu_worker.health import Health
 from gpu_worker.logs import log_to_stdout
 from gpu_worker.protection import Protection
@@ -63,6 +63,7 @@ def _workplace(worker: str) -> Workplace:
         protection=Protection(settings.agent),
         health=Health(settings.health),
         checks=(gpu_is_there,) if settings.require_gpu else (),
+        empty_checks=(GpuMemory(),) if settings.require_gpu else (),
     )
 
 

@@ -109,7 +109,7 @@ class Attempt:
         self._give_order()
 
     def _finished(self, word: Finished) -> Outcome:
-        if isinstance(self._verdict, Lost | Canceled) or self._cancel_asked():
+        if isinstance(self._verdict, Lost | Canceled) or self._heart.signal == "cancel_hard":
             return self._verdict or Canceled()
         # A result that came in spite of a limit is a result: the store decides whether it counts.
         return Done(tuple(Produced(*file) for file in word.files), word.output)
@@ -162,9 +162,6 @@ class Attempt:
         self._verdict = verdict
         self._kill_at = time.monotonic() + (0.0 if deaf else self._limits.kill_grace)
         self._child.send(Cancel(self._order.number))
-
-    def _cancel_asked(self) -> bool:
-        return (self._heart.signal or "").startswith("cancel")
 
     def _kill(self, why: str) -> None:
         self._tell("child_killed", why)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from gpu_worker.attempt import SIGNALS_SPREAD, failure_of
 from gpu_worker.child_process import Child, Death
-from gpu_worker.fitness import Check, first_problem
+from gpu_worker.fitness import Check, family_is_gone, first_problem
 from gpu_worker.limits import startup_timeout
 from gpu_worker.protocol import Failed, Load, Loaded, Ready, Word
 from gpu_worker.scratch import Scratch
@@ -35,19 +36,37 @@ class Nursery:
         checks: Sequence[Check],
         stop: Stop,
         moves: Callable[[], None] = lambda: None,
+        empty_checks: Sequence[Check] = (),
     ) -> None:
         self._scratch, self._preload, self._checks, self._stop = scratch, preload, checks, stop
         self._moves = moves
+        self._empty_checks = empty_checks
         self._child: Child | None = None
+        self._doubt: str | None = None
+
+    def doubt(self, why: str) -> None:
+        """A run was cut off: before the next claim the host proves its fitness, child or no child."""
+        self._doubt = why
 
     def child(self) -> Child | None:
         """A living child with its runners set up; None when asked to leave meanwhile.
 
         Raises `Unfit`. A child that died, or was killed, makes the host prove its fitness again.
         """
-        if self._child is None or not self._child.alive or self.died_idle(self._child):
+        alive = self._child is not None and self._child.alive and not self.died_idle(self._child)
+        if alive and self._child is not None and self._doubt and not self._still_fit():
+            self._child.kill()
+            alive = False
+        if not alive:
             self._child = self._raise_one()
+        self._doubt = None
         return self._child
+
+    def _still_fit(self) -> bool:
+        """Whether the GPU answers while the child lives on with its models."""
+        problem = first_problem(self._checks)
+        event("checked", why=self._doubt, problem=problem)
+        return problem is None
 
     def died_idle(self, child: Child) -> bool:
         """Whether the child died while it had nothing to do."""
@@ -66,7 +85,7 @@ class Nursery:
         if self._child is not None and self._child.unkillable:
             # It may hold the GPU and its memory: nothing else can run beside it.
             raise Unfit(f"the killed child {self._child.pid} does not end")
-        if problem := first_problem(self._checks):
+        if problem := self._first_problem():
             raise Unfit(problem)
         began, child = time.monotonic(), Child(self._scratch.folder("child"))
         try:
@@ -81,6 +100,11 @@ class Nursery:
             return None
         event("child_ready", pid=child.pid, seconds=round(time.monotonic() - began, 3))
         return child
+
+    def _first_problem(self) -> str | None:
+        """With no child alive: is the last one gone with all it started, and its memory free?"""
+        gone = () if self._child is None else (partial(family_is_gone, self._child.pid),)
+        return first_problem((*gone, *self._checks, *self._empty_checks))
 
     def _set_up(self, child: Child, task_type: TaskType) -> bool:
         if task_type.runner in child.loaded:

@@ -23,7 +23,7 @@ from gpu_worker.lanes import LanePoller, lane_names
 from gpu_worker.limits import Limits, RunTime
 from gpu_worker.nursery import Nursery, Unfit
 from gpu_worker.order import order_for
-from gpu_worker.outcome import Broken, Outcome
+from gpu_worker.outcome import Broken, Canceled, Lost, Outcome
 from gpu_worker.patience import NotFetched, Patience
 from gpu_worker.protection import Protection
 from gpu_worker.protocol import Run
@@ -63,6 +63,9 @@ class Workplace:
     protection: Protection = field(default_factory=Protection)
     health: Health = field(default_factory=Health)
     checks: tuple[Check, ...] = ()
+    """Hold at any time."""
+    empty_checks: tuple[Check, ...] = ()
+    """Hold while no child lives."""
 
 
 class Supervisor:
@@ -87,8 +90,10 @@ class Supervisor:
         """Returns the exit code, with no child, no thread and no file left behind."""
         scratch = Scratch(self._settings.scratch)
         preload = self._types if self._settings.preload else ()
-        health = self._place.health
-        nursery = Nursery(scratch, preload, self._place.checks, self._stop, health.moves)
+        place, health = self._place, self._place.health
+        nursery = Nursery(
+            scratch, preload, place.checks, self._stop, health.moves, place.empty_checks
+        )
         health.start()
         self._watchdog.start()
         self._place.protection.start()
@@ -143,7 +148,9 @@ class Supervisor:
             # Nobody has claimed it: no attempt is spent.
             self._poller.put_back(delivery)
         elif held := self._claimed(delivery):
-            self._attend(held, child, scratch)
+            outcome = self._attend(held, child, scratch)
+            if isinstance(outcome, Canceled | Lost):
+                nursery.doubt("a run was cut off")
 
     def _claimed(self, delivery: Delivery) -> Held | None:
         try:
@@ -158,7 +165,7 @@ class Supervisor:
         event("claimed", task=held.task.id, type=held.task.type, attempt=held.task.attempt)
         return held
 
-    def _attend(self, held: Held, child: Child, scratch: Scratch) -> None:
+    def _attend(self, held: Held, child: Child, scratch: Scratch) -> Outcome:
         self._place.protection.hold()
         heart = self._heart(held)
         heart.start()
@@ -167,6 +174,7 @@ class Supervisor:
         self._finisher.take(Ending(heart.held, outcome, heart, folder, time.monotonic() - began))
         if self._failed_setups >= SETUPS_IN_A_ROW:
             raise Unfit(f"{SETUPS_IN_A_ROW} setups in a row failed")
+        return outcome
 
     def _outcome(self, held: Held, child: Child, heart: Heart, folder: Path) -> Outcome:
         number, now = next(self._numbers), self._place.ports.now

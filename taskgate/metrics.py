@@ -42,6 +42,8 @@ UNATTENDED: Final = "pool_unattended"
 REPAIRS: Final = "TasksRepaired"
 CANCELS_ENFORCED: Final = "cancels_enforced"
 CANCELS_UNHEARD: Final = "cancels_unheard"
+SALVAGED: Final = "results_salvaged"
+REUSED: Final = "results_reused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
         Metric(WAITING, COUNT, "waiting", "pool"),
         Metric(UNATTENDED, COUNT, "unattended", "pool"),
     ),
+    "salvaged": (Metric(SALVAGED, label="type", named_by="kept"),),
+    "result_reused": (Metric(REUSED, label="type"),),
     "dead_letter": (Metric(DEAD_LETTERS, label="pool", named_by="step"),),
     "cleaned": (Metric(CLEANED, COUNT, "objects", named_by="kind"),),
     "receiver_opened": (Metric(RECEIVERS_OPENED),),

@@ -13,6 +13,7 @@ from taskgate.lifecycle.change import Change
 from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
 from taskgate.results import Results
+from taskgate.salvage import Reuse, Salvage
 from taskgate.slots import Slots
 from taskgate.switches import SwitchStore
 from taskgate.task import Owner, Task
@@ -35,6 +36,8 @@ __all__ = [
     "Receivers",
     "Replay",
     "Results",
+    "Reuse",
+    "Salvage",
     "Seen",
     "Signal",
     "Slots",
@@ -66,6 +69,11 @@ class Submission:
     max_pending: int
     then: str | None = None
     """What follows the task, a JSON text."""
+    reuse: Reuse | None = None
+    """A kept result would be taken instead of a run."""
+    takes: Salvage | None = None
+    """The task has ended at once with this result: it must still be there, and goes if it is given
+    once only. The ledger counts both, submit and success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +162,11 @@ class Delivery:
 class TaskStore(Protocol):
     """The records. Every write is guarded; a refusal brings the current task back."""
 
-    def create(self, submission: Submission) -> Replay | None:
+    def create(self, submission: Submission) -> Replay | Salvage | None:
         """Write a new task with all that belongs to it; a `Replay` when the key was used.
 
-        Raises `TooManyPendingTasks` when the ledger is at its limit.
+        A `Salvage` says that there is a result to reuse, and that nothing was written. Raises
+        `TooManyPendingTasks` when the ledger is at its limit, `Refused` when what it takes is gone.
         """
 
     def apply(self, change: Change) -> Task:

@@ -64,6 +64,9 @@ class Results(Protocol):
         `go_on` is asked between its parts, and ends the download by raising.
         """
 
+    def copy(self, source: str, target: str) -> bool:
+        """Copy an object without its bytes passing through here; False when there is none."""
+
     def remove(self, prefix: str, keep: str = "") -> int:
         """Remove the objects below `prefix`, but not those below `keep`; returns how many."""
 

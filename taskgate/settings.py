@@ -67,6 +67,8 @@ class Stage:
     """Results, and inputs after their task's deadline, are gone after this."""
     record_days: int = 90
     """An ended task is told of in full for this long; after it, 410 with its end, for ever."""
+    salvage_hours: int = 24
+    """What a soft-cancelled run brought waits so long for its owner's next identical submit."""
     upload_days: int = 7
     dead_letter_days: int = 90
     """Kept dead letters are evidence: they outlast the tasks' own retention in the queues."""
@@ -89,6 +91,8 @@ class Stage:
     def __post_init__(self) -> None:
         if not 1 <= self.result_days <= self.record_days:
             raise BadSetting("result_days", self.result_days, f"1 to {self.record_days}")
+        if not 1 <= self.salvage_hours <= min(168, 24 * self.result_days):
+            raise BadSetting("salvage_hours", self.salvage_hours, "1 to 168, within result_days")
         if not 1 <= self.clock_shards <= 100:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
         if self.emulator and self.workers.hosted:
@@ -196,6 +200,7 @@ class Environment:
     result_days: int = 30
     record_days: int = 90
     lane_limit: int = 100_000
+    salvage_seconds: int = 24 * 3600
 
     @property
     def retention(self) -> Retention:
@@ -228,6 +233,7 @@ class Environment:
             result_days=_whole(environ, "result_days"),
             record_days=_whole(environ, "record_days"),
             lane_limit=_whole(environ, "lane_limit"),
+            salvage_seconds=_whole(environ, "salvage_seconds"),
         )
 
 

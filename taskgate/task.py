@@ -102,6 +102,8 @@ class Duty(StrEnum):
     FOLLOW_UPS = "follow_ups"
     CLEAN_UP = "clean_up"
     CALLBACK = "callback"
+    SALVAGE = "salvage"
+    """Once nobody may have it any more, the result of a soft-cancelled run is removed."""
 
 
 class CallbackState(StrEnum):
@@ -188,6 +190,10 @@ class Task:
     """So many tasks of the tenant run at the same time: the plan's cap when it was submitted."""
     parent: str | None = None
     """The task that it follows."""
+    kept_until: int | None = None
+    """It was canceled softly, and its result is kept so long for its owner's next same submit."""
+    reused_from: str | None = None
+    """It was given the result of this task of the same owner, and never ran."""
     owes: tuple[Duty, ...] = ()
     """Once ended: what is not settled yet."""
     owed_at: int | None = None

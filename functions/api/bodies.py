@@ -123,6 +123,13 @@ class SubmitBody(Body):
     timeouts: Annotated[
         Timeouts, Field(description="Your own limits, in seconds, within those of the type.")
     ] = Timeouts()
+    reuse: Annotated[
+        bool,
+        Field(
+            description="A result that is kept of an identical submit of yours (same type, same"
+            " input) is given at once, instead of a run. `false` computes it anew."
+        ),
+    ] = True
     callback_url: CallbackUrl | None = None
     callback_events: CallbackEvents | None = None
     then: Annotated[
@@ -155,6 +162,7 @@ class SubmitBody(Body):
             callback=callback_of(self, "", local=local),
             then=steps_of(self.then, "then", local=local),
             idempotency_key=idempotency_key,
+            reuse=self.reuse,
         )
 
 

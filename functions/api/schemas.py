@@ -164,12 +164,19 @@ SUMMARY: Final[Schema] = {
                     "type": "boolean",
                     "description": "The grace was over before a worker said that it stopped.",
                 },
+                "kept_until": described(
+                    or_null(TIME),
+                    "Until then your next identical submit is given what the run brought.",
+                ),
             }
         )
     ),
     "result": or_null(object_of({"files": list_of(ref("ResultFile")), "output": {}})),
     "metadata": {"type": "object", "additionalProperties": TEXT},
     "parent": described(or_null(ID), "The task that it follows."),
+    "reused_from": described(
+        or_null(ID), "It never ran: it was given what this task of yours had brought."
+    ),
     "urls": object_of(dict.fromkeys(("self", "status", "result", "explain", "cancel"), TEXT)),
 }
 _BUDGET: Final = object_of({"limit": WHOLE, "spent": WHOLE, "left": WHOLE})

@@ -38,6 +38,7 @@ def summary(task: Task) -> dict[str, Any]:
         "result": _result(task),
         "metadata": parsed(task.metadata) or {},
         "parent": task.parent,
+        "reused_from": task.reused_from,
         "urls": urls(task.id),
     }
 
@@ -182,6 +183,7 @@ def cancel(task: Task, pulse: Pulse | None = None) -> dict[str, Any] | None:
         "seen_at": when(canceling.seen(task, pulse)),
         "stopped_at": when(asked.stopped_at),
         "enforced": asked.enforced,
+        "kept_until": when(task.kept_until),
     }
 
 

@@ -103,6 +103,19 @@ class S3Results:
             return None
         return Fetched(stored_of(answer), digest.digest())
 
+    def copy(self, source: str, target: str) -> bool:
+        try:
+            with available():
+                self._client.copy_object(
+                    Bucket=self._bucket,
+                    Key=target,
+                    CopySource={"Bucket": self._bucket, "Key": source},
+                )
+        except ClientError as error:
+            _must_be_absent(error)
+            return False
+        return True
+
     def remove(self, prefix: str, keep: str = "") -> int:
         removed = 0
         with available():

@@ -80,9 +80,7 @@ def decode(item: Item) -> Task:
     known = {name: f.read(item[name]) for name, f in _FIELDS.items() if name in item}
     task_id = id_of(item)
     if "result" in known:
-        known["result"] = tuple(
-            _with_key(file, known["owner"], task_id) for file in known["result"]
-        )
+        known["result"] = read_result(item["result"], known["owner"], task_id)
     return Task(id=task_id, **known)
 
 
@@ -206,13 +204,18 @@ def _read_callback(value: Value) -> Callback:
     )
 
 
-def _write_result(files: tuple[ResultFile, ...]) -> Value:
+def write_result(files: tuple[ResultFile, ...]) -> Value:
     # The key is spelled by owner, id and attempt: only the attempt is kept.
     rows = ((f.name, f.size, f.sha256, f.content_type, int(f.key.split("/")[3])) for f in files)
     return listed(
         listed([s(name), n(size), b(digest), s(kind), n(attempt)])
         for name, size, digest, kind, attempt in rows
     )
+
+
+def read_result(value: Value, owner: Owner, task_id: str) -> tuple[ResultFile, ...]:
+    """The files of that task's result, with their keys."""
+    return tuple(_with_key(file, owner, task_id) for file in _read_result(value))
 
 
 def _read_result(value: Value) -> tuple[ResultFile, ...]:
@@ -264,7 +267,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "worker": _TEXT,
     "error": _Field(_write_error, _read_error),
     "cancel": _Field(_write_cancel, _read_cancel),
-    "result": _Field(_write_result, _read_result),
+    "result": _Field(write_result, _read_result),
     "output": _TEXT,
     "checkpoint": _TEXT,
     "metadata": _TEXT,
@@ -272,6 +275,8 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "follow_ups": _NUMBER,
     "max_processing": _NUMBER,
     "parent": _TEXT,
+    "kept_until": _NUMBER,
+    "reused_from": _TEXT,
     "owes": _Field(
         lambda duties: s(",".join(duties)),
         lambda value: tuple(map(Duty, _str(value).split(","))),

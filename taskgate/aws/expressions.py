@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from taskgate.aws.codec import encoded, entry_value, task_key
 from taskgate.aws.values import Value, listed, n, s
 from taskgate.lifecycle.change import Change, Guard, LedgerMove, PulseGuard
 from taskgate.shards import shard_of
 from taskgate.task import Owner
+
+MARK: Final = "salvage_until"
+"""On the ledger: until when its user may have a kept result of a type that does not opt in."""
 
 
 @dataclass
@@ -61,24 +64,54 @@ def task_update(table: str, change: Change, clock_shards: int) -> dict[str, Any]
     }
 
 
-def ledger_entry(table: str, task_id: str, owner: Owner, limit: int, shards: int) -> dict[str, Any]:
-    """The books take a new task in, while there is room."""
+def ledger_entry(
+    table: str,
+    task_id: str,
+    owner: Owner,
+    limit: int,
+    shards: int,
+    unmarked_at: int | None = None,
+) -> dict[str, Any]:
+    """The books take a new task in, while there is room; `unmarked_at` (epoch seconds) demands that
+    nothing is kept for their user either.
+    """
     names = Names()
     active, one = names.name("active"), names.value(n(1))
     ids, room = names.value({"SS": [task_id]}), names.value(n(max(1, limit // shards)))
+    # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
+    condition = f"(attribute_not_exists({active}) OR size({active}) < {room})"
+    if unmarked_at is not None:
+        mark, now = names.name(MARK), names.value(n(unmarked_at))
+        condition += f" AND (attribute_not_exists({mark}) OR {mark} <= {now})"
     return {
         "TableName": table,
         "Key": ledger_key(owner, shard_of(task_id, shards)),
         "UpdateExpression": f"ADD {active} {ids}, {names.name('submitted')} {one}",
-        # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
-        "ConditionExpression": f"attribute_not_exists({active}) OR size({active}) < {room}",
-        "ReturnValuesOnConditionCheckFailure": "NONE",
+        "ConditionExpression": condition,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         **names.arguments(),
     }
 
 
-def ledger_move(table: str, task_id: str, move: LedgerMove, shards: int) -> dict[str, Any]:
-    """The books record an end, or take a reopened task back. Only ever inside a transaction."""
+def ledger_reused(table: str, task_id: str, owner: Owner, shards: int) -> dict[str, Any]:
+    """The books take in a task that has ended in the same write: it is never active."""
+    names = Names()
+    one = names.value(n(1))
+    return {
+        "TableName": table,
+        "Key": ledger_key(owner, shard_of(task_id, shards)),
+        "UpdateExpression": f"ADD {names.name('submitted')} {one}, {names.name('succeeded')} {one}",
+        **names.arguments(),
+    }
+
+
+def ledger_move(
+    table: str, task_id: str, move: LedgerMove, shards: int, salvage_until: int | None = None
+) -> dict[str, Any]:
+    """The books record an end, or take a reopened task back. Only ever inside a transaction.
+
+    `salvage_until` marks that something is kept for their user until then.
+    """
     names = Names()
     sign = -1 if move.reopened else 1
     ids = f"{names.name('active')} {names.value({'SS': [task_id]})}"
@@ -86,10 +119,13 @@ def ledger_move(table: str, task_id: str, move: LedgerMove, shards: int) -> dict
     for attribute, ms in (("wait_ms", move.wait_ms), ("run_ms", move.run_ms)):
         counts.append(f"{names.name(attribute)} {names.value(n(sign * ms))}")
     added = ", ".join([ids, *counts] if move.reopened else counts)
+    update = f"ADD {added}" if move.reopened else f"DELETE {ids} ADD {added}"
+    if salvage_until is not None:
+        update = f"SET {names.name(MARK)} = {names.value(n(salvage_until))} {update}"
     return {
         "TableName": table,
         "Key": ledger_key(move.owner, shard_of(task_id, shards)),
-        "UpdateExpression": f"ADD {added}" if move.reopened else f"DELETE {ids} ADD {added}",
+        "UpdateExpression": update,
         **names.arguments(),
     }
 

@@ -7,15 +7,16 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from taskgate.aws import expressions
+from taskgate.aws import expressions, salvages
 from taskgate.aws.clients import available, code_of
 from taskgate.aws.codec import decode, encode, part_key
 from taskgate.aws.reads import DynamoReads
 from taskgate.aws.transactions import Cancelled, transact
-from taskgate.aws.values import Item, Value, n, s, text_of
+from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.errors import Refused, TooManyPendingTasks
-from taskgate.lifecycle.change import Change
+from taskgate.lifecycle.change import Change, LedgerMove
 from taskgate.ports import Replay, Submission
+from taskgate.salvage import Salvage
 from taskgate.task import Task
 
 BATCH_TRIES: Final = 5
@@ -24,27 +25,54 @@ BATCH_TRIES: Final = 5
 class DynamoTasks(DynamoReads):
     """The `TaskStore` on the tables `tasks` and `ephemeral`."""
 
-    def create(self, submission: Submission) -> Replay | None:
-        task = submission.task
+    def create(self, submission: Submission) -> Replay | Salvage | None:
+        reuse = submission.reuse
+        return self._create(submission, look=reuse is not None and reuse.likely)
+
+    def _create(self, submission: Submission, *, look: bool) -> Replay | Salvage | None:
+        """`look` for a kept result itself; else the ledger's mark says whether that is worth it."""
+        try:
+            transact(self._client, self._actions(submission, look=look))
+        except Cancelled as cancelled:
+            if self._marked(submission, cancelled, look=look):
+                return self._create(submission, look=True)
+            return self._not_created(submission, cancelled)
+        return None
+
+    def _actions(self, submission: Submission, *, look: bool) -> list[dict[str, Any]]:
+        task, reuse, now = submission.task, submission.reuse, self._now() // 1000
         actions = [
             {"Put": self._new(encode(task, self._clock_shards))},
             {"Put": self._new(self._beside(task, "INPUT", {"input": s(submission.input)}))},
-            {
-                "Update": expressions.ledger_entry(
-                    self._tasks, task.id, task.owner, submission.max_pending, self._ledger_shards
-                )
-            },
+            {"Update": self._booked(submission, look=look)},
         ]
         if submission.then is not None:
             kept = self._beside(task, "THEN", {"then": s(submission.then)})
             actions.append({"Put": self._new(kept)})
         if submission.idempotency:
             actions.append({"Put": self._idempotency(submission)})
-        try:
-            transact(self._client, actions)
-        except Cancelled as cancelled:
-            return self._not_created(submission, cancelled)
-        return None
+        if reuse and look:
+            check = salvages.absent(self._ephemeral, task.owner, reuse, now)
+            actions.append({"ConditionCheck": check})
+        if submission.takes:
+            actions.append(salvages.take(self._ephemeral, submission.takes, now))
+        return actions
+
+    def _booked(self, submission: Submission, *, look: bool) -> dict[str, Any]:
+        task, shards = submission.task, self._ledger_shards
+        if submission.takes:
+            return expressions.ledger_reused(self._tasks, task.id, task.owner, shards)
+        asks = submission.reuse is not None and not look
+        unmarked_at = self._now() // 1000 if asks else None
+        return expressions.ledger_entry(
+            self._tasks, task.id, task.owner, submission.max_pending, shards, unmarked_at
+        )
+
+    def _marked(self, submission: Submission, cancelled: Cancelled, *, look: bool) -> bool:
+        """Whether the ledger refused because its user has something kept: then it is worth a look."""
+        if look or submission.reuse is None or set(cancelled.failed) != {2}:
+            return False
+        return int_of(cancelled.failed[2], expressions.MARK) > self._now() // 1000
 
     def apply(self, change: Change) -> Task:
         update = expressions.task_update(self._tasks, change, self._clock_shards)
@@ -97,15 +125,20 @@ class DynamoTasks(DynamoReads):
             "ExpressionAttributeValues": {":now": n(self._now() // 1000)},
         }
 
-    def _not_created(self, submission: Submission, cancelled: Cancelled) -> Replay | None:
+    def _not_created(self, submission: Submission, cancelled: Cancelled) -> Replay | Salvage | None:
         task, failed = submission.task, cancelled.failed
         if 0 in failed and text_of(failed[0], "op_id") == task.op_id:
             return None  # our own first try had won, and its answer was lost
         replayed = next((item for item in failed.values() if "fingerprint" in item), None)
         if replayed is not None:
             return Replay(text_of(replayed, "task"), text_of(replayed, "fingerprint"))
+        kept = next(filter(salvages.is_salvage, failed.values()), None)
+        if kept is not None:
+            return salvages.decode_salvage(kept, task.owner)
         if 2 in failed:
             raise TooManyPendingTasks
+        if submission.takes and 0 not in failed:
+            raise Refused(None, "The kept result is gone.")
         raise Refused(None, "The task id is taken.")
 
     def _update(self, update: dict[str, Any], change: Change) -> Task:
@@ -118,13 +151,19 @@ class DynamoTasks(DynamoReads):
             return _ours_or_refused(error.response.get("Item", {}), change)  # type: ignore[arg-type]
         return decode(answer["Attributes"])
 
+    def _moved(self, change: Change, move: LedgerMove) -> dict[str, Any]:
+        kept = change.salvage
+        until = kept.expires_at if kept and kept.once else None
+        return expressions.ledger_move(
+            self._tasks, change.task_id, move, self._ledger_shards, until
+        )
+
     def _transact(self, update: dict[str, Any], change: Change) -> Task:
         actions: list[dict[str, Any]] = [{"Update": update}]
         if change.ledger:
-            move = expressions.ledger_move(
-                self._tasks, change.task_id, change.ledger, self._ledger_shards
-            )
-            actions.append({"Update": move})
+            actions.append({"Update": self._moved(change, change.ledger)})
+        if change.salvage:
+            actions.append({"Update": salvages.keep(self._ephemeral, change.salvage)})
         if change.guard.pulse:
             check = expressions.pulse_check(self._ephemeral, change.task_id, change.guard.pulse)
             actions.append({"ConditionCheck": check})

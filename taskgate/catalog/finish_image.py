@@ -26,4 +26,5 @@ FINISH_IMAGE = TaskType(
     runner="gpu_worker.runners.finish_image:FinishImage",
     pool="cpu",
     run_timeout=5 * 60,
+    reuse_results=24 * 3600,
 )

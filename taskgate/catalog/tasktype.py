@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +12,9 @@ from taskgate.errors import BadSetting, UnknownTaskType
 from taskgate.lifecycle.retry import RetryPolicy
 from taskgate.settings import PRIORITIES
 from taskgate.slots import MOST_SLOTS
+
+LONGEST_REUSE: Final = 7 * 86_400
+"""Well within the time that results are kept."""
 
 
 class TaskInput(BaseModel):
@@ -50,11 +53,20 @@ class TaskType:
     redeliver_after: int = 180
     max_redeliveries: int = 2
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    version: int = 1
+    """To be raised when the same input brings another result: results of before are not reused."""
+    reuse_results: int | None = None
+    """For so many seconds a result serves its owner's identical submits. Only for a type whose
+    result depends on its input alone."""
 
     def __post_init__(self) -> None:
         if self.max_processing is not None and not 1 <= self.max_processing <= MOST_SLOTS:
             raise BadSetting(
                 f"{self.name}.max_processing", self.max_processing, f"1 to {MOST_SLOTS}, or None"
+            )
+        if self.reuse_results is not None and not 1 <= self.reuse_results <= LONGEST_REUSE:
+            raise BadSetting(
+                f"{self.name}.reuse_results", self.reuse_results, f"1 to {LONGEST_REUSE} s, or None"
             )
         if self.max_run > 11 * 3600:
             # A message stays hidden at most 12 h from its first receive, whatever the beats say.

@@ -19,6 +19,8 @@ def told(task: Task) -> Group:
     parts: list[RenderableType] = [headline(task), Text(_figures(task), style="dim")]
     if task.error:
         parts.append(Text(f"{plain(task.error.code)}: {plain(task.error.message)}", style="red"))
+    if task.reused_from:
+        parts.append(Text(f"the result of {plain(task.reused_from)}, reused", style="dim"))
     if task.cancel:
         parts.append(cancel_line(task.cancel))
     if task.history:
@@ -61,8 +63,9 @@ def cancel_line(cancel: Cancel) -> Text:
     steps = [("asked", cancel.asked_at), ("seen", cancel.seen_at), ("stopped", cancel.stopped_at)]
     told = " · ".join(f"{name} {clock_text(at) or '–'}" for name, at in steps)
     by = f" by {plain(cancel.asked_by)}" if cancel.asked_by else ""
-    enforced = " · enforced" if cancel.enforced else ""
-    return Text(f"{plain(cancel.mode)} cancel{by} · {told}{enforced}", style="dim")
+    told += " · enforced" if cancel.enforced else ""
+    told += f" · kept until {day_text(cancel.kept_until)}" if cancel.kept_until else ""
+    return Text(f"{plain(cancel.mode)} cancel{by} · {told}", style="dim")
 
 
 def family(task: Task) -> Table:

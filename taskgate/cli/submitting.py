@@ -35,6 +35,11 @@ Then = Annotated[
 IdempotencyKey = Annotated[str | None, typer.Option(help="The same key gives the same task.")]
 
 
+Reuse = Annotated[
+    bool, typer.Option("--reuse/--no-reuse", help="Take a kept result of the same input.")
+]
+
+
 class Priority(StrEnum):
     HIGH = "high"
     NORMAL = "normal"
@@ -60,6 +65,7 @@ def submit(
     callback_events: CallbackEvents = None,
     then: Then = None,
     idempotency_key: IdempotencyKey = None,
+    reuse: Reuse = True,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     timeout: Timeout = None,
     as_json: AsJson = False,
@@ -77,6 +83,7 @@ def submit(
         callback_events=callback_events.split(",") if callback_events else None,
         then=read_then(then),
         idempotency_key=idempotency_key,
+        reuse=reuse,
     )
     _announce(handle, as_json=as_json, waiting=wait)
     if wait:
@@ -102,6 +109,8 @@ def _announce(handle: TaskHandle, *, as_json: bool, waiting: bool) -> None:
         print_json(dict(handle.submitted.raw))
     else:
         note = "  the key was used before: this is the task of then" if handle.replayed else ""
+        if handle.submitted.reused_from:
+            note = f"  ended at once, with the result of {handle.submitted.reused_from}"
         say((handle.id, "bold"), (note, "dim"))
         if not waiting:
             aside(f"taskgate watch {handle.id}")

@@ -48,6 +48,7 @@ def task_of(body: Mapping[str, Any]) -> Task:
         metadata=dict(body.get("metadata") or {}),
         callback=callback_of(body["callback"]) if body.get("callback") else None,
         parent=body.get("parent"),
+        reused_from=body.get("reused_from"),
         children=tuple(
             Child(str(c["id"]), c.get("type"), c.get("state")) for c in body.get("children") or ()
         ),
@@ -159,6 +160,7 @@ def _cancel_of(body: Mapping[str, Any]) -> Cancel:
         seen_at=time_of(body.get("seen_at")),
         stopped_at=time_of(body.get("stopped_at")),
         enforced=bool(body.get("enforced")),
+        kept_until=time_of(body.get("kept_until")),
     )
 
 

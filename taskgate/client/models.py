@@ -101,6 +101,8 @@ class Cancel:
     stopped_at: datetime | None = None
     enforced: bool = False
     """The gateway ended it, since no worker said in time that it had stopped."""
+    kept_until: datetime | None = None
+    """Until then your next identical submit is given what the run brought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,8 @@ class Task:
     callback: Callback | None = None
     parent: str | None = None
     """The task that it follows."""
+    reused_from: str | None = None
+    """It never ran: it was given what this task of yours had brought."""
     children: tuple[Child, ...] = ()
     """What follows it; known to `get` only."""
     chain: str | None = None

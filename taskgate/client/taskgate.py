@@ -74,12 +74,14 @@ class Taskgate(Steering, Callbacks):
         callback_events: Iterable[str] | None = None,
         then: Sequence[FollowUp | Mapping[str, Any]] = (),
         idempotency_key: str | None = None,
+        reuse: bool = True,
     ) -> TaskHandle:
         """Hand a task in. Once this returns, the task is on record and will end.
 
         It starts at `run_at` or after `delay` (seconds or a timedelta), else at once. `timeouts`
         are of `queue_seconds`, `run_seconds` and `deadline_seconds`. Its end is posted to
-        `callback_url`; `then` are the tasks that follow once it has succeeded.
+        `callback_url`; `then` are the tasks that follow once it has succeeded. Without `reuse` it is
+        computed anew, even if the gateway keeps a result of the same input.
 
         The Idempotency-Key is settled before the first try, so that a lost answer never makes a
         second task. Pass your own to make the same true over restarts of your program.
@@ -97,6 +99,7 @@ class Taskgate(Steering, Callbacks):
             "callback_url": callback_url,
             "callback_events": None if callback_events is None else list(callback_events),
             "then": follow_ups(then) or None,
+            "reuse": None if reuse else False,
         }
         response = self._transport.send(
             "POST",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from taskgate import stored_json
-from taskgate.lifecycle.change import ANNOUNCED
+from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.task import ResultFile, Task, TaskError
 
 

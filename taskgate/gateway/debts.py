@@ -48,6 +48,9 @@ def debt_sentences(task: Task, debts: Debts | None, now: int) -> Iterator[str]:
         yield f"What follows it ({task.follow_ups} tasks) is still to be put on record."
     if Duty.CLEAN_UP in duties:
         yield "What it left behind is still to be removed."
+    if Duty.SALVAGE in duties and task.kept_until:
+        ahead = about(task.kept_until - now)
+        yield f"Its result is kept for your next identical submit, for {ahead}, and then removed."
     if debts and debts.callback:
         yield _pending(debts.callback, now)
         yield from _ill(debts.callback.receiver, now)

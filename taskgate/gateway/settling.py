@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from taskgate.catalog import Catalog
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed
-from taskgate.gateway import announcing, delivering, news
+from taskgate.gateway import announcing, delivering, news, salvaging
 from taskgate.gateway.cleaning import Leftover, cleaned
 from taskgate.gateway.delivering import Attempt, Delivered, Go, PutOff, TryAt
 from taskgate.gateway.following import create_follow_ups
@@ -117,15 +117,27 @@ class Outbox:
                 return self._done(task, Duty.CLEAN_UP)
             case Duty.CALLBACK:
                 return self._call_back(task)
+            case Duty.SALVAGE:
+                return self._remove_salvage(task)
+
+    def _remove_salvage(self, task: Task) -> str:
+        """What a soft-cancelled run brought goes when nobody can be given it any more."""
+        until = (task.kept_until or 0) + salvaging.MARGIN_MS
+        if self.ports.now() < until:
+            return self._put_off(task, until)
+        cleaned(task, Leftover.SALVAGE, salvaging.remove(self.ports, task))
+        return self._done(task, Duty.SALVAGE)
 
     def _done(self, task: Task, duty: Duty) -> str:
         after = self.ports.tasks.apply(owing.settled(task, self._stamp(), duty))
         # What else it owes need not wait for anything.
-        return self._settle(after) if after.owes else f"settled_{duty}"
+        now = (after.owed_at or 0) <= self.ports.now()
+        return self._settle(after) if after.owes and now else f"settled_{duty}"
 
     def _clean_up(self, task: Task) -> int:
         """Remove what refused attempts left behind; the winner's files stay."""
-        below, winner = f"r/{task.owner.tenant}/{task.id}/", task.attempt if task.result else None
+        below = f"r/{task.owner.tenant}/{task.id}/"
+        winner = task.attempt if task.result or task.kept_until else None
         # Attempt by attempt: one that a reopened task has begun meanwhile is none of ours.
         lost = [n for n in range(1, task.attempt + 1) if n != winner]
         return sum(self.ports.results.remove(f"{below}{n}/") for n in lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from taskgate.catalog import Catalog, TaskType
@@ -16,7 +16,7 @@ from taskgate.errors import (
     Unavailable,
 )
 from taskgate.events import swallowed
-from taskgate.gateway import admitting, switching
+from taskgate.gateway import admitting, reusing, switching
 from taskgate.gateway.admitting import LaneDepths
 from taskgate.gateway.chains import Step, check_steps, write_steps
 from taskgate.gateway.inputs import checked_input
@@ -28,6 +28,7 @@ from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
 from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
 from taskgate.principal import Principal
+from taskgate.salvage import Salvage
 from taskgate.settings import Environment
 from taskgate.task import Callback, Task
 
@@ -49,6 +50,8 @@ class SubmitRequest:
     callback: Callback | None = None
     then: Sequence[Step] = ()
     idempotency_key: str | None = None
+    reuse: bool = True
+    """A result that is kept of an identical submit of the same user may be given at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +97,28 @@ def submit(
         idempotency=_key(request, now),
         max_pending=principal.max_pending,
         then=write_steps(request.then) if request.then else None,
+        reuse=reusing.wanted(kind, task, text) if request.reuse else None,
     )
-    replay = ports.tasks.create(submission)
-    if replay:
-        return _replayed(ports, replay, fingerprint(request))
+    found = _created(ports, submission)
+    if isinstance(found, Task):
+        return Submitted(found)
+    if isinstance(found, Replay):
+        return _replayed(ports, found, fingerprint(request))
     # A scheduled one has its clock: nothing is in its lane before its time.
     scheduled = task.state is State.SCHEDULED
     return Submitted(task if scheduled else send_created(ports, task))
+
+
+def _created(ports: Ports, submission: Submission) -> Task | Replay | None:
+    """Put the task on record; a task says that it has ended already, with a kept result."""
+    found = ports.tasks.create(submission)
+    if isinstance(found, Salvage):
+        given = reusing.give(ports, submission, found)
+        if given is not None:
+            return given
+        found = ports.tasks.create(replace(submission, reuse=None))
+    assert not isinstance(found, Salvage)  # noqa: S101 - none was asked for
+    return found
 
 
 def send_created(ports: Ports, task: Task, actor: str = "api") -> Task:
@@ -131,6 +149,7 @@ def fingerprint(request: SubmitRequest) -> str:
             timeouts=dict(request.timeouts) or None,
             callback=[request.callback.url, request.callback.events] if request.callback else None,
             then=write_steps(request.then) if request.then else None,
+            reuse=None if request.reuse else False,
         ),
     }
     text = json.dumps(parts, sort_keys=True, allow_nan=False, default=dict)

@@ -12,7 +12,7 @@ from typing import Final
 from taskgate.catalog import Catalog
 from taskgate.errors import Refused, TaskgateError, Unavailable
 from taskgate.events import event, swallowed, transition
-from taskgate.gateway import canceling, news
+from taskgate.gateway import canceling, news, salvaging
 from taskgate.gateway.capping import Caps
 from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.fetching import Files
@@ -74,6 +74,7 @@ class WorkerGateway:
     ) -> None:
         self._ports, self._catalog, self._draw = ports, catalog, draw
         self._worker, self._lease = worker, environment.lease
+        self._salvage_seconds = environment.salvage_seconds
         caps = Caps(ports, ports.slots, catalog, environment.lease, draw) if ports.slots else None
         self._switches = KnownSwitches()
         self._claims = Claims(ports, worker, environment.lease, caps, self._switches)
@@ -140,11 +141,15 @@ class WorkerGateway:
         A result that comes too late is set aside, and the history says where.
         """
         stored = tuple(self._store(held.task, file) for file in files)
-        outcome = Outcome(stored, output)
+        outcome, now = Outcome(stored, output), self._ports.now()
+        kept = salvaging.of_success(self._catalog, held.task, held.input, outcome, now)
         try:
-            return self._end(held, lambda t: transitions.succeed(t, self._stamp(), outcome))
+            return self._end(held, lambda t: transitions.succeed(t, self._stamp(), outcome, kept))
         except Refused as refused:
-            if (current := refused.current) and _won(held.task, current):
+            current = refused.current
+            if current and salvaging.soft(current, held.task.attempt):
+                return self._keep(held.at(current), outcome)
+            if current and _won(held.task, current):
                 # An earlier try of ours was written, and its answer was lost.
                 self._delete(held.delivery)
                 return current
@@ -196,6 +201,22 @@ class WorkerGateway:
             swallowed("resume_left_to_sweep", error, task=paused.id)
             return paused
         return self._requeued(held, after)
+
+    def _keep(self, held: Held, outcome: Outcome) -> Task:
+        """A soft-cancelled run came to its end: canceled, and its result kept in the same write."""
+        seen_at, seconds = canceling.seen_at(self._ports, held.task), self._salvage_seconds
+        kept = salvaging.of_soft_cancel(
+            self._catalog, held.task, held.input, outcome, self._ports.now(), seconds
+        )
+
+        def end(task: Task) -> Change:
+            still_soft = salvaging.soft(task, held.task.attempt)
+            made, keeps = self._stamp(), kept if still_soft else None
+            return transitions.stopped(task, made, seen_at=seen_at(task), salvage=keeps)
+
+        after = self._end(held, end)
+        event("salvaged", task=after.id, type=after.type, kept="yes" if after.kept_until else "no")
+        return after
 
     def _decide(self, task: Task, failure: Failure) -> RetryAt | GiveUp:
         policy, now = policy_of(self._catalog, task), self._ports.now()
@@ -286,8 +307,9 @@ class WorkerGateway:
 
 
 def _won(held: Task, current: Task) -> bool:
-    """Whether this attempt, and so nobody but us, has ended the task well."""
-    return current.state is State.SUCCEEDED and current.attempt == held.attempt
+    """Whether this attempt, and so nobody but us, has ended the task with what it brought."""
+    brought = current.state is State.SUCCEEDED or current.kept_until is not None
+    return brought and current.attempt == held.attempt
 
 
 _INTERRUPTED: Final = Failure(

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from taskgate.errors import IllegalTransition
 from taskgate.lifecycle import clock
+from taskgate.lifecycle.duties import owed_by
 from taskgate.lifecycle.history import MAX_ENTRIES, MAX_REASON, Entry, cap_bytes, fold
 from taskgate.lifecycle.states import RULES, State, Verb
-from taskgate.task import CallbackState, Duty, Owner, Task
+from taskgate.salvage import Salvage
+from taskgate.task import Owner, Task
 
 SETTLING_MS: Final = 1_000
 
@@ -89,6 +91,8 @@ class Change:
     entry: Entry | None = None
     """Appended to the history, unless `sets` brings the whole history, folded."""
     ledger: LedgerMove | None = None
+    salvage: Salvage | None = None
+    """Kept in the same write."""
     after: Task | None = field(default=None, compare=False)
     """The task as it will be, as far as the one who built the change knows it."""
 
@@ -138,7 +142,7 @@ def moved(
     if to not in RULES[verb].targets:
         raise IllegalTransition(verb, to)
     entry = _entry(verb, to, sets.get("attempt", task.attempt), stamp)
-    sets |= {"state": to, "since": stamp.at} | _owed(task, to, stamp)
+    sets |= {"state": to, "since": stamp.at} | owed_by(task, to, stamp.at, sets.get("kept_until"))
     if to.ended or task.ended_at is not None:
         sets["ended_at"] = stamp.at if to.ended else None
     after = replace(task, **sets)
@@ -245,34 +249,6 @@ def _change(
         ledger=ledger,
     )
     return replace(change, after=applied(task, change))
-
-
-ANNOUNCED: Final[Mapping[State, str]] = {
-    State.SUCCEEDED: "task.succeeded",
-    State.FAILED: "task.failed",
-    State.TIMED_OUT: "task.timed_out",
-    State.CANCELED: "task.canceled",
-}
-"""The event that tells of each end."""
-
-
-def _owed(task: Task, to: State, stamp: Stamp) -> dict[str, Any]:
-    """What the change makes the task owe: in the same write, and only for an end."""
-    if not to.ended:
-        return {"owes": (), "owed_at": None} if task.state.ended else {}
-    owes: list[Duty] = []
-    if task.follow_ups:
-        owes.append(Duty.FOLLOW_UPS)
-    if task.attempt > 1:
-        # Refused attempts may have left files behind.
-        owes.append(Duty.CLEAN_UP)
-    sets: dict[str, Any] = {}
-    if task.callback and ANNOUNCED[to] in task.callback.events:
-        owes.append(Duty.CALLBACK)
-        if task.generation:
-            # It was reopened and ends anew: how its first end was told of says nothing of this one.
-            sets["callback"] = replace(task.callback, state=CallbackState.PENDING, schedule=0)
-    return {**sets, "owes": tuple(owes), "owed_at": stamp.at} if owes else {}
 
 
 def _entry(verb: Verb, to: State, attempt: int, stamp: Stamp) -> Entry:

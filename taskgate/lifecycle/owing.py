@@ -1,7 +1,7 @@
 """What an ended task still owes, and how a debt is settled. The clock stands until nothing is owed.
 
-Three duties: its follow-ups must exist, its clean-up must be done, its callback must be delivered
-or given up. Each is settled by one guarded write; what was done twice was done once.
+Its follow-ups must exist, its clean-up must be done, its callback must be delivered or given up, and
+what was kept of a soft-cancelled run must go when its time is over. Each duty is settled by one guarded write; what was done twice was done once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ LEASE_MS: Final = 30_000
 def settled(task: Task, stamp: Stamp, duty: Duty, **sets: Any) -> Change:
     """One duty is done; the clock goes when it was the last."""
     left = tuple(d for d in _owing(task, duty) if d is not duty)
-    return rested(task, stamp, owes=left, owed_at=stamp.at if left else None, **sets)
+    due = task.kept_until if left == (Duty.SALVAGE,) else stamp.at
+    return rested(task, stamp, owes=left, owed_at=due if left else None, **sets)
 
 
 def begun(task: Task, stamp: Stamp) -> Change:
@@ -33,7 +34,7 @@ def begun(task: Task, stamp: Stamp) -> Change:
 
 
 def put_off(task: Task, stamp: Stamp, until: int) -> Change:
-    """Not now: the receiver is not to be tried before `until`."""
+    """Not now: the receiver is not to be tried, or the result to be removed, before `until`."""
     return rested(task, stamp, owed_at=max(until, stamp.at + 1))
 
 
@@ -59,7 +60,7 @@ def redeliver(task: Task, stamp: Stamp) -> Change:
     """By hand: owe the callback once more, with a fresh schedule."""
     if task.callback is None:
         raise IllegalTransition(Verb.REDELIVER, task.state)
-    owes = (*(d for d in task.owes if d is not Duty.CALLBACK), Duty.CALLBACK)
+    owes = tuple(d for d in Duty if d is Duty.CALLBACK or d in task.owes)
     fresh = replace(task.callback, state=CallbackState.PENDING, schedule=0)
     return rested(task, stamp, Verb.REDELIVER, owes=owes, owed_at=stamp.at, callback=fresh)
 

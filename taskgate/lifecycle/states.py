@@ -40,6 +40,7 @@ class Verb(StrEnum):
 
     SUBMIT = "submit"
     ENQUEUE = "enqueue"
+    REUSE = "reuse"
     RESCHEDULE = "reschedule"
     PRIORITIZE = "prioritize"
     CLAIM = "claim"
@@ -83,6 +84,9 @@ RULES: Final[Mapping[Verb, Rule]] = {
         "id unused; idempotency key unused; ledger below its limit",
     ),
     Verb.ENQUEUE: _rule({_S.CREATED, _S.SCHEDULED}, {_S.QUEUED}, "API, sweep", "still that state"),
+    Verb.REUSE: _rule(
+        {_S.CREATED}, {_S.SUCCEEDED}, "API", "in the submit's own write: the kept result is there"
+    ),
     Verb.RESCHEDULE: _rule(
         {_S.SCHEDULED}, {_S.SCHEDULED, _S.QUEUED}, "owner, operator", "the version it read"
     ),

@@ -18,6 +18,7 @@ from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryAt
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.ports import IdempotencyKey, Ports, Problem, Pulse, Replay, Seen, Signal, Submission
+from taskgate.salvage import Salvage
 from taskgate.shards import PROBLEM_SHARDS, shard_of
 from taskgate.task import (
     Callback,
@@ -59,8 +60,11 @@ class World:
         most: int = 1000,
         text: str = "{}",
         then: str | None = None,
-    ) -> Replay | None:
-        submission = Submission(task=task, input=text, idempotency=key, max_pending=most, then=then)
+        **more: Any,
+    ) -> Replay | Salvage | None:
+        submission = Submission(
+            task=task, input=text, idempotency=key, max_pending=most, then=then, **more
+        )
         return self.ports.tasks.create(submission)
 
     def key(self, name: str, mark: str = "m1", seconds: int = 3600) -> IdempotencyKey:

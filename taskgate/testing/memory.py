@@ -27,6 +27,7 @@ from taskgate.ports import (
     Signal,
     Submission,
 )
+from taskgate.salvage import Salvage
 from taskgate.shards import PROBLEM_SHARDS, shard_of
 from taskgate.task import Owner, Task
 from taskgate.testing.clock import VirtualClock
@@ -35,6 +36,7 @@ from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
 from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.testing.memory_results import MemoryResults
+from taskgate.testing.memory_salvages import MemorySalvages
 from taskgate.testing.memory_slots import MemorySlots
 from taskgate.testing.memory_switches import MemorySwitches
 
@@ -117,12 +119,13 @@ class MemoryStore:
         self.lock = pulses.lock
         self.tasks: dict[str, Task] = {}
         self.ledgers: dict[Owner, Ledger] = {}
+        self.salvages = MemorySalvages()
         self._inputs: dict[str, str] = {}
         self._then: dict[str, str] = {}
         self._bodies: dict[tuple[str, int], str] = {}
         self._idempotency: dict[tuple[Owner, str], _Record] = {}
 
-    def create(self, submission: Submission) -> Replay | None:
+    def create(self, submission: Submission) -> Replay | Salvage | None:
         task = submission.task
         with self.lock:
             key = submission.idempotency
@@ -132,15 +135,23 @@ class MemoryStore:
                 raise Refused(None, "The task id is taken.")
             if key and (record := self._living_record(task.owner, key)):
                 return Replay(record.task_id, record.key.fingerprint)
+            now = self._now() // 1000
+            if salvage := self.salvages.found(submission, now):
+                return salvage
             books = self.ledger(task.owner)
-            if len(books.active) >= submission.max_pending:
+            if submission.takes is None and len(books.active) >= submission.max_pending:
                 raise TooManyPendingTasks
+            self.salvages.take(submission, now)
             self.tasks[task.id] = task
             self._inputs[task.id] = submission.input
             if submission.then is not None:
                 self._then[task.id] = submission.then
+            active, ended = ({task.id}, 0) if submission.takes is None else (set(), 1)
             self.ledgers[task.owner] = replace(
-                books, active=books.active | {task.id}, submitted=books.submitted + 1
+                books,
+                active=books.active | active,
+                submitted=books.submitted + 1,
+                succeeded=books.succeeded + ended,
             )
             if key:
                 self._idempotency[task.owner, key.key] = _Record(key, task.id)
@@ -157,6 +168,8 @@ class MemoryStore:
             self.tasks[task.id] = after
             if change.ledger:
                 self._book(task.id, change.ledger)
+            if change.salvage:
+                self.salvages.keep(change.salvage)
             return after
 
     def get(self, task_id: str) -> Task | None:

@@ -69,6 +69,13 @@ class MemoryResults:
         Path(path).write_bytes(content)
         return Fetched(stored, hashlib.sha256(content).digest())
 
+    def copy(self, source: str, target: str) -> bool:
+        stored = self.look(source)
+        if stored is None:
+            return False
+        self.objects[target], self.told[target] = self.objects[source], stored
+        return True
+
     def remove(self, prefix: str, keep: str = "") -> int:
         gone = [
             key

@@ -113,3 +113,15 @@ class ResultsConformance:
         assert results.remove(f"{key}/") == 2
         assert results.look(f"{key}/a") is None
         assert results.look(f"{key}2/c") is not None
+
+    def test_a_copy_is_an_object_of_its_own_with_the_same_bytes_and_type(
+        self, results: Results, post: Post, key: str
+    ) -> None:
+        post(results.form(key, TERMS, 900), CONTENT)
+        assert results.copy(key, f"{key}/copy")
+        assert results.remove(key, keep=f"{key}/copy") == 1
+        assert results.read(f"{key}/copy", 100) == CONTENT
+        copied = results.look(f"{key}/copy")
+        assert copied is not None
+        assert copied.content_type == TERMS.content_type
+        assert not results.copy(key, f"{key}/another")

@@ -231,9 +231,9 @@ RIGHTS = {
     "ApiFunction": {
         "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_user": ["Query"],
-        "ephemeral": ["BatchGetItem", "GetItem", "UpdateItem"],
+        "ephemeral": ["BatchGetItem", "ConditionCheckItem", "GetItem", "UpdateItem"],
         "lanes": ["GetQueueAttributes", "SendMessage"],
-        "results": ["GetObject"],
+        "results": ["GetObject", "PutObject"],
         "webhook master": ["GetSecretValue"],
     },
     "Authorizer": {"tasks": ["GetItem"]},

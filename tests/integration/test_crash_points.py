@@ -33,13 +33,13 @@ from taskgate.gateway.following import child_id
 from taskgate.gateway.settling import Outbox
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
-from taskgate.lifecycle.change import ANNOUNCED
+from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
-from taskgate.task import Callback, CancelMode, Owner, Task
+from taskgate.task import Callback, CancelMode, Duty, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.faults import Crash, Fault, Wire
 from taskgate.testing.memory_receivers import MemoryReceivers
@@ -70,31 +70,43 @@ class Life:
         self.delivered: list[bytes] = []
         self.canceled = False
         self.lanes = {"cpu-normal", "cpu-low"} if self.kind == "priority" else {"cpu-normal"}
+        self.first: Task | None = None
+        """The soft-cancelled task before the one that may be given its result."""
 
     def live(self) -> Task:
-        """From submit to the end; fails when it does not end."""
-        self._submit()
+        """From submit to the end; fails when it does not end. The last task of the life is returned."""
+        self._submit("")
         if self.kind == "priority":
             self._surviving(self._prioritize)
+        task = self._lived()
+        if self.kind == "salvage":
+            first, _ = task, self._submit("again")
+            task = self._lived()
+            self.task_id = first.id
+            self.first = self._lived(settled=True)
+        return task
+
+    def _lived(self, *, settled: bool = False) -> Task:
+        """One round a minute until the task has ended, and owes nothing but what its result may wait."""
         for number in range(MOST_ROUNDS):
             self._surviving(lambda n=number: self._work(f"w{n}"))
-            if self.kind == "cancel" and not self.canceled:
+            if self.kind in CANCELED and not self.canceled:
                 self._surviving(self._cancel)
             self.clock.advance(61)
             self._surviving(self._sweep)
             self._surviving(self._settle)
             task = self._read()
-            if task is not None and task.state.ended and self._all_settled(task):
+            if task is not None and task.state.ended and self._all_settled(task, settled=settled):
                 return task
         raise AssertionError(f"the task did not end: {self._read()}")
 
-    def _submit(self) -> None:
+    def _submit(self, again: str) -> None:
         """The client tries with the same key until it has an answer."""
         hook = Callback("https://r.example/h", tuple(ANNOUNCED.values()))
         request = SubmitRequest(
             type="embed_document",
             input={"text": "x"},
-            idempotency_key=str(self.owner),
+            idempotency_key=f"{self.owner}{again}",
             callback=hook if self.kind == "owes" else None,
             then=(Step("embed_document", {"text": "y"}),) if self.kind == "owes" else (),
         )
@@ -124,16 +136,20 @@ class Life:
         elif self.kind == "cancel" and not self.canceled:
             self._cancel()
             self._run(worker, held)
+        elif self.kind == "salvage" and not self.canceled:
+            self._cancel()
+            self._succeed(worker, held)
         elif self.kind == "retry" and held.task.budgets.retries.spent == 0:
             self._ended(lambda: worker.fail(held, BROKEN))
         elif self.kind == "drain" and held.task.budgets.interruptions.spent == 0:
             self._ended(lambda: worker.hand_back(held, "half"))
         else:
-            path = self.folder / "out.txt"
-            path.write_text(f"attempt {held.task.attempt}")
-            self._ended(
-                lambda: worker.succeed(held, [Produced("o", str(path), "text/plain")], "{}")
-            )
+            self._succeed(worker, held)
+
+    def _succeed(self, worker: WorkerGateway, held: Held) -> None:
+        path = self.folder / "out.txt"
+        path.write_text(f"attempt {held.task.attempt}")
+        self._ended(lambda: worker.succeed(held, [Produced("o", str(path), "text/plain")], "{}"))
 
     def _ended(self, end: Callable[[], Task]) -> None:
         """As the supervisor does: try again while the store is away, for as long as we hold it."""
@@ -149,7 +165,8 @@ class Life:
 
     def _cancel(self) -> None:
         if self.task_id:
-            steering.cancel(self.ports, self.who, self.task_id, CancelMode.HARD)
+            mode = CancelMode.SOFT if self.kind == "salvage" else CancelMode.HARD
+            steering.cancel(self.ports, self.who, self.task_id, mode)
             self.canceled = True
 
     def _prioritize(self) -> None:
@@ -181,9 +198,10 @@ class Life:
         self.delivered.append(body)
         return Attempt(200, Reason.OK, 1)
 
-    def _all_settled(self, task: Task) -> bool:
+    def _all_settled(self, task: Task, *, settled: bool) -> bool:
         children = [self.observer.tasks.get(child_id(task.id, i)) for i in range(task.follow_ups)]
-        return not task.owes and all(c is not None and c.state.ended for c in children)
+        owed = set(task.owes) - (set() if settled else {Duty.SALVAGE})
+        return not owed and all(c is not None and c.state.ended for c in children)
 
     def _surviving(self, act: Callable[[], None]) -> None:
         """Whoever dies is replaced: the next one starts from what is on record."""
@@ -211,7 +229,7 @@ def _no_waiting_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def one_shard(environment: Environment) -> Environment:
-    return replace(environment, clock_shards=1)
+    return replace(environment, clock_shards=1, salvage_seconds=600)
 
 
 @pytest.fixture
@@ -243,7 +261,8 @@ def make_ports(one_shard: Environment, clock: VirtualClock) -> Iterator[Callable
         client.close()  # type: ignore[attr-defined]
 
 
-KINDS = ("success", "retry", "drain", "cancel", "owes", "priority")
+CANCELED = ("cancel", "salvage")
+KINDS = ("success", "retry", "drain", "cancel", "owes", "priority", "salvage")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -276,14 +295,16 @@ def test_a_fault_at_any_call_never_loses_or_doubles_a_task(
 
 
 def _accounted(ports: Ports, life: Life, task: Task, where: str) -> None:
-    books, tasks = ports.tasks.ledger(life.owner), 1 + task.follow_ups
+    books, tasks = ports.tasks.ledger(life.owner), 1 + task.follow_ups + bool(life.first)
     assert (books.submitted, books.active, books.ended) == (tasks, frozenset(), tasks), where
     assert task.due_at is None, where
     assert max(life.effective.values(), default=0) <= 1, where
     if life.kind == "owes":
         # At least once, and always the same bytes.
         assert len(set(life.delivered)) == 1, where
-    if life.kind != "cancel":
+    if life.first is not None:
+        _one_result(ports, life.first, task, where)
+    elif life.kind != "cancel":
         assert task.state is State.SUCCEEDED, f"{where}: {task}"
         (file,) = task.result
         key = f"r/acme/{task.id}/{task.attempt}/o"
@@ -294,6 +315,20 @@ def _accounted(ports: Ports, life: Life, task: Task, where: str) -> None:
     steps = [e.verb for e in task.history]
     assert steps[0] == "submit", where
     assert steps.count("succeed") + steps.count("stopped") + steps.count("cancel") >= 1, where
+
+
+def _one_result(ports: Ports, first: Task, task: Task, where: str) -> None:
+    """The second submit has a result, of its own run or of the first; the first one's are gone."""
+    assert first.due_at is None, where
+    assert task.state is State.SUCCEEDED, f"{where}: {task}"
+    assert task.reused_from in (None, first.id), where
+    (file,) = task.result
+    assert file.key == f"r/acme/{task.id}/{task.attempt}/o", where
+    assert (ports.results.read(file.key, 100) or b"").startswith(b"attempt "), where
+    if task.reused_from:
+        assert first.state is State.CANCELED, where
+    if first.state is State.CANCELED:
+        assert ports.results.look(f"r/acme/{first.id}/1/o") is None, where
 
 
 def _drain(ports: Ports) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from taskgate.testing.conformance import StoreConformance, World
+from taskgate.testing.salvage_conformance import SalvageConformance
 
 
-class TestDynamoStoreOnEmulator(StoreConformance):
+class TestDynamoStoreOnEmulator(StoreConformance, SalvageConformance):
     @pytest.fixture
     def world(self, world: World) -> World:
         return world

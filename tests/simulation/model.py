@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from taskgate.gateway import salvaging
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp, applied, rearmed
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode, GiveUp, RetryAt
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.lifecycle.verdict import ClaimStep, Step, judge, judge_refusal
+from taskgate.salvage import Salvage
 from taskgate.task import CancelMode, Limits, Owner, Task, TaskError
 
 TICK: Final = 1_000
@@ -106,6 +108,8 @@ class World:
     budgets: tuple[int, int, int] = (0, 1, 0)
     """(retries, crashes, interruptions) of the task."""
     results: int = 0
+    kept: int = 0
+    """Results of a soft-cancelled run that wait for the next identical submit."""
     books: tuple[int, int, int] = (0, 0, 0)
     """(submitted, active, ended)."""
 
@@ -204,6 +208,7 @@ def _apply(w: World, change: Change) -> World | None:
         record=number(after),
         books=(submitted, active, ended),
         results=results,
+        kept=w.kept + (change.salvage is not None),
         fresh=(False, False, False),
     )
 
@@ -447,7 +452,9 @@ def _queue(w: World) -> Iterator[tuple[str, World]]:
             yield "sqs loses", replace(w, msgs=tuple(left), deaths=w.deaths - 1)
 
 
-def _work(w: World, i: int) -> Iterator[tuple[str, World]]:
+def _work(  # noqa: C901 - one arm a phase
+    w: World, i: int
+) -> Iterator[tuple[str, World]]:
     me = w.workers[i]
     match me.phase:
         case "idle":
@@ -459,6 +466,8 @@ def _work(w: World, i: int) -> Iterator[tuple[str, World]]:
                 yield f"w{i} receives", replace(got, msgs=_with(tuple(left), taken))
         case "running":
             yield from _run(w, i)
+        case "keeping":
+            yield from _keep(w, i)
         case "stopping":
             yield from _end(w, i, "stops", _current(w, i, Verb.STOPPED))
         case "delete":
@@ -550,10 +559,27 @@ def _end(
         return
     canceling = w.task is not None and w.task.state is State.CANCELING
     mine = w.task is not None and _copy(w, i).attempt == w.task.attempt
-    if canceling and mine and name != "stops":
+    if name == "succeeds" and salvaging.soft(w.task, _copy(w, i).attempt):
+        yield f"w{i} {name}: canceled softly", _be(w, i, "keeping", _copy(w, i))
+    elif canceling and mine and name != "stops":
         yield f"w{i} {name}: canceled meanwhile", _be(w, i, "stopping", _copy(w, i))
     else:
         yield f"w{i} {name}: refused", _be(w, i, "idle")
+
+
+def _keep(w: World, i: int) -> Iterator[tuple[str, World]]:
+    """The worker has read the task, and writes its end with the result, if it is still soft."""
+    task = w.task
+    if task is None or not salvaging.soft(task, _copy(w, i).attempt):
+        yield f"w{i} keeps nothing", _be(w, i, "stopping", _copy(w, i))
+        return
+    salvage = Salvage(
+        owner=task.owner, fingerprint="f", source=task.id, files=(), output=None, expires_at=1,
+        once=True,
+    )  # fmt: skip
+    after = _apply(w, transitions.stopped(task, _stamp(), salvage=salvage))
+    assert after is not None
+    yield f"w{i} keeps the result", _be(after, i, "delete", after.task)
 
 
 def _current(w: World, i: int, verb: Verb) -> Change | None:

@@ -8,7 +8,7 @@ from collections import deque
 import pytest
 
 from taskgate.lifecycle.states import State
-from taskgate.task import CancelMode
+from taskgate.task import CancelMode, Task
 from tests.simulation.model import LEASE, TICK, Broken, Worker, World, steps, sweep_whole, tick
 
 LONGEST = 40
@@ -25,6 +25,8 @@ def check(w: World, before: World | None) -> None:
         raise Broken(f"the ledger does not add up: {w.books} {task.state}")
     if w.results > 1 or (w.results == 1) != (task.state is State.SUCCEEDED):
         raise Broken(f"{w.results} results count, and the task is {task.state}")
+    if w.kept > 1 or (w.kept == 1 and (task.state is not State.CANCELED or not _soft(task))):
+        raise Broken(f"{w.kept} results are kept of a task that is {task.state}")
     if task.state.ended:
         if (task.due_at is None) != (not task.owes):
             raise Broken("a settled task has a clock, or one that owes has none")
@@ -32,6 +34,10 @@ def check(w: World, before: World | None) -> None:
         raise Broken(f"an unfinished task has no clock in time: {task.state} {task.due_at}")
     if before is not None and before.task is not None and before.task.state.ended:
         assert task.state is before.task.state, "an ended state was left"
+
+
+def _soft(task: Task) -> bool:
+    return task.cancel is not None and task.cancel.mode is CancelMode.SOFT
 
 
 def ends(w: World) -> bool:
@@ -96,5 +102,5 @@ def test_every_interleaving_keeps_the_promise(name: str) -> None:
     if name in MORE_WORLDS and not os.environ.get("TASKGATE_WHOLE_MODEL"):
         pytest.skip("walked by `make model`")
     states, taken = walk({**WORLDS, **MORE_WORLDS}[name])
-    print(f"model, {name}: {states} states, {taken} steps, 6 invariants held")  # noqa: T201
+    print(f"model, {name}: {states} states, {taken} steps, 7 invariants held")  # noqa: T201
     assert states > 1_000

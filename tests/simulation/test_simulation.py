@@ -9,7 +9,7 @@ import pytest
 from taskgate.gateway.announcing import message_id
 from taskgate.lifecycle import clock
 from taskgate.task import CallbackState
-from tests.simulation.world import Simulation
+from tests.simulation.world import Odds, Simulation
 
 SEEDS = range(int(os.environ.get("TASKGATE_FIRST_SEED", "1")),
               int(os.environ.get("TASKGATE_FIRST_SEED", "1"))
@@ -34,6 +34,15 @@ def test_no_task_is_lost_or_doubled_whatever_goes_wrong(seed: int) -> None:
             told = played.delivered[message_id(task)]
             assert (told >= 1) == (task.callback.state is CallbackState.DELIVERED), task
     assert played.world.lanes.total() == 0
+    given = [t.reused_from for t in played.world.tasks.tasks.values() if t.reused_from]
+    assert len(given) == len(set(given)), "a kept result was given twice"
+    for source in given:
+        assert played.world.tasks.tasks[source].kept_until is not None
+
+
+def test_soft_cancels_leave_results_that_later_submits_are_given() -> None:
+    played = [Simulation(seed, odds=Odds(cancel=0.4)).run() for seed in (11, 12)]
+    assert sum(p.happened["submit reused"] for p in played) > 5
 
 
 def test_a_seed_plays_the_same_world_again() -> None:

@@ -24,7 +24,7 @@ from taskgate.gateway.delivering import Attempt, Reason
 from taskgate.gateway.settling import Outbox
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.gateway.worker import Failure, Held, WorkerGateway
-from taskgate.lifecycle.change import ANNOUNCED
+from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.ports import Message, Ports
@@ -200,6 +200,7 @@ class Simulation:
                 self.happened["submit tried again"] += 1
                 continue
             self.accepted[made.task.id] = made.task
+            self.happened["submit reused"] += made.task.reused_from is not None
             if self.rng.random() < self.odds.cancel:
                 self._cancel_later(who, made.task.id)
             return

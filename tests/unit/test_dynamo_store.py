@@ -13,6 +13,7 @@ from taskgate.ports import Ports
 from taskgate.task import Owner
 from taskgate.testing import aws_resources
 from taskgate.testing.conformance import StoreConformance, World
+from taskgate.testing.salvage_conformance import SalvageConformance
 
 _NUMBERS = itertools.count(1)
 
@@ -23,7 +24,7 @@ def ports() -> Iterator[Ports]:
         yield build(aws_resources.create("moto"))
 
 
-class TestDynamoStoreOnMoto(StoreConformance):
+class TestDynamoStoreOnMoto(StoreConformance, SalvageConformance):
     @pytest.fixture
     def world(self, ports: Ports) -> World:
         return World(ports, owner=Owner("acme", f"user{next(_NUMBERS)}"))

@@ -6,9 +6,10 @@ import pytest
 
 from taskgate.testing.conformance import StoreConformance, World
 from taskgate.testing.memory import MemoryWorld
+from taskgate.testing.salvage_conformance import SalvageConformance
 
 
-class TestMemoryStore(StoreConformance):
+class TestMemoryStore(StoreConformance, SalvageConformance):
     @pytest.fixture
     def world(self) -> World:
         return World(MemoryWorld().ports)

@@ -36,6 +36,7 @@ from taskgate.lifecycle.transitions.waiting import (
     prioritize,
     reschedule,
     resend,
+    reuse,
     submit,
     wake,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "rescue",
     "resend",
     "resume",
+    "reuse",
     "revive",
     "snooze",
     "stall",

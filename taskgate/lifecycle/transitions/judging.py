@@ -22,6 +22,7 @@ from taskgate.lifecycle.transitions.shaping import (
     requeued,
     silent,
 )
+from taskgate.salvage import Salvage
 from taskgate.task import CancelMode, CancelRequest, Task, TaskError
 
 
@@ -87,25 +88,36 @@ def hardens(task: Task, mode: CancelMode) -> bool:
 
 
 def stopped(
-    task: Task, stamp: Stamp, *, seen_at: int | None = None, forced: bool = False
+    task: Task,
+    stamp: Stamp,
+    *,
+    seen_at: int | None = None,
+    forced: bool = False,
+    salvage: Salvage | None = None,
 ) -> Change:
-    """Nothing computes it any more. Forced by the sweep, the attempt goes up."""
+    """Nothing computes it any more. Forced by the sweep, the attempt goes up.
+
+    With a `salvage` the run came to its end, and its result is kept in the same write.
+    """
     require(task, Verb.STOPPED)
     code = task.cancel.code if task.cancel else ErrorCode.CANCELED_BY_USER
     asked = task.cancel or CancelRequest(CancelMode.HARD, code, task.since)
     # The worker's clock may be a little behind that of whoever asked.
     seen_at = None if seen_at is None else min(max(seen_at, asked.at), stamp.at)
     request = replace(asked, seen_at=seen_at, stopped_at=stamp.at, enforced=forced)
-    return moved(
+    # Whether a result is kept depends on the cancel that was read: it may be made hard meanwhile.
+    change = moved(
         task,
         Verb.STOPPED,
         State.CANCELED,
         stamp,
-        read(task) if forced else held(task, Verb.STOPPED),
+        read(task) if forced or salvage else held(task, Verb.STOPPED),
         attempt=task.attempt + 1 if forced else task.attempt,
         cancel=request,
         error=canceled(code, stamp),
+        kept_until=salvage and salvage.expires_at * 1000,
     )
+    return replace(change, salvage=salvage)
 
 
 def reopen(task: Task, stamp: Stamp, budgets: Budgets) -> Change:

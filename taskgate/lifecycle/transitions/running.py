@@ -22,6 +22,7 @@ from taskgate.lifecycle.transitions.shaping import (
     silent,
     waiting_until,
 )
+from taskgate.salvage import Salvage
 from taskgate.task import Task, TaskError
 
 
@@ -60,9 +61,9 @@ def extend(task: Task, stamp: Stamp, seconds: int) -> Change:
     return moved(task, Verb.EXTEND, State.PROCESSING, stamp, guard, limits=limits)
 
 
-def succeed(task: Task, stamp: Stamp, outcome: Outcome) -> Change:
-    """The holder's result counts."""
-    return moved(
+def succeed(task: Task, stamp: Stamp, outcome: Outcome, salvage: Salvage | None = None) -> Change:
+    """The holder's result counts; with a `salvage` it is kept for others like it, too."""
+    change = moved(
         task,
         Verb.SUCCEED,
         State.SUCCEEDED,
@@ -73,6 +74,7 @@ def succeed(task: Task, stamp: Stamp, outcome: Outcome) -> Change:
         error=None,
         checkpoint=None,
     )
+    return replace(change, salvage=salvage)
 
 
 def fail(

@@ -14,6 +14,7 @@ from taskgate.lifecycle.change import (
 )
 from taskgate.lifecycle.states import State, Verb
 from taskgate.lifecycle.transitions.shaping import (
+    Outcome,
     capped,
     requeued,
     waiting_until,
@@ -25,6 +26,19 @@ def submit(task: Task, stamp: Stamp) -> Task:
     """The task's first record: `created`, or `scheduled` when its `run_at` is ahead."""
     ahead = (task.run_at or 0) > stamp.at
     return born(task, State.SCHEDULED if ahead else State.CREATED, stamp)
+
+
+def reuse(task: Task, stamp: Stamp, outcome: Outcome, source: str) -> Change:
+    """A task that is just being submitted ends at once, with the result of another like it."""
+    return moved(
+        task,
+        Verb.REUSE,
+        State.SUCCEEDED,
+        stamp,
+        result=outcome.files,
+        output=outcome.output,
+        reused_from=source,
+    )
 
 
 def enqueue(task: Task, stamp: Stamp) -> Change:

@@ -53,13 +53,34 @@ def test_canceling_a_task_that_waits_leaves_the_running_one_alone(world: WorkerW
     assert world.task(waiting).attempt == 0
 
 
-def test_a_soft_cancel_lets_the_run_end_and_drops_its_result(world: WorkerWorld) -> None:
+def test_a_soft_cancel_lets_the_run_end_and_keeps_its_result_for_the_next_same_submit(
+    world: WorkerWorld,
+) -> None:
     task_id = world.submit("echo", seconds=1.0)
     world.start()
     world.wait_for(task_id, State.PROCESSING)
     world.cancel(task_id, "soft")
     task = world.wait_ended(task_id)
-    assert (task.state, task.result) == (State.CANCELED, ())
+    assert (task.state, task.result, task.output) == (State.CANCELED, (), None)
+    assert task.cancel is not None
+    assert task.cancel.seen_at is not None
+    again = world.task(world.submit("echo", seconds=1.0))
+    assert (again.state, again.reused_from, again.attempt) == (State.SUCCEEDED, task_id, 0)
+    assert again.output is not None
+
+
+def test_a_soft_cancel_that_is_made_hard_stops_the_run(world: WorkerWorld) -> None:
+    task_id = world.submit("report_for_ever")
+    world.start()
+    world.wait_stage(task_id, "reporting")
+    world.cancel(task_id, "soft")
+    until(lambda: bool(world.events.named("signaled")))
+    world.cancel(task_id, "hard")
+    task = world.wait_ended(task_id)
+    assert (task.state, task.kept_until) == (State.CANCELED, None)
+    assert task.cancel is not None
+    assert (task.cancel.mode, task.cancel.enforced) == ("hard", False)
+    assert task.cancel.at <= (task.cancel.seen_at or 0) <= (task.cancel.stopped_at or 0)
 
 
 def test_a_cancel_that_comes_while_the_result_is_written_wins(world: WorkerWorld) -> None:

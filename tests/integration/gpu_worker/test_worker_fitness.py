@@ -171,3 +171,38 @@ def test_a_worker_whose_models_never_load_is_never_healthy(
         assert not file.exists()
         time.sleep(0.05)
     assert world.exit_codes == [3]
+
+
+def test_after_a_hard_cancel_the_host_is_checked_before_the_next_claim(
+    world: WorkerWorld,
+) -> None:
+    checked: list[int] = []
+
+    def check() -> None:
+        checked.append(len(world.events.named("claimed")))
+
+    world.start(checks=(check,))
+    task_id = world.submit("report_for_ever")
+    world.wait_stage(task_id, "reporting")
+    world.cancel(task_id, "hard")
+    assert world.wait_ended(task_id).state is State.CANCELED
+    assert world.wait_ended(world.submit("echo")).state is State.SUCCEEDED
+    assert world.wait_ended(world.submit("echo")).state is State.SUCCEEDED
+    assert checked == [0, 1], "at the start, and after the cancel, before the second claim"
+
+
+def test_a_gpu_that_is_ill_after_a_hard_cancel_gets_a_fresh_child_or_no_task_at_all(
+    world: WorkerWorld,
+) -> None:
+    ill: list[bool] = [False]
+    world.start(checks=(lambda: "fell off the bus" if ill[0] else None,))
+    task_id = world.submit("report_for_ever")
+    world.wait_stage(task_id, "reporting")
+    ill[0] = True
+    world.cancel(task_id, "hard")
+    world.wait_ended(task_id)
+    waiting = world.submit("echo")
+    world.join()
+    assert world.exit_codes == [3]
+    assert world.task(waiting).state is State.QUEUED
+    assert world.task(waiting).attempt == 0

@@ -9,7 +9,7 @@ from taskgate.gateway import steering, sweeping
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import LIVE, State
 from taskgate.ports import Ledger, Pulse
-from taskgate.task import CancelMode, Task
+from taskgate.task import CancelMode, Duty, Task
 from taskgate.testing.factories import OWNER, task_in
 from taskgate.testing.memory import MemoryWorld
 from tests.unit.gateway.test_worker_gateway import LANE, WHO, claimed, gateway, submitted
@@ -146,9 +146,12 @@ def test_a_task_left_alone_in_any_live_state_ends(world: MemoryWorld, state: Sta
     task = put(world, task_in(state, at=world.clock()))
     world.tasks.ledgers[OWNER] = Ledger(active=frozenset({task.id}), submitted=1)
     sweep_for(world, 25 * 3600, period=900)
-    assert world.state(task.id).ended
+    ended = world.tasks.tasks[task.id]
+    assert ended.state.ended
     assert world.tasks.ledger(OWNER).balanced
-    assert world.tasks.tasks[task.id].due_at is None
+    # What a stopped run left behind is the outbox's to remove.
+    assert ended.owes == ((Duty.CLEAN_UP,) if state is State.CANCELING else ())
+    assert (ended.due_at is None) == (not ended.owes)
 
 
 def test_two_sweeps_at_once_act_once(world: MemoryWorld) -> None:

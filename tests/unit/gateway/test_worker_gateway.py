@@ -228,12 +228,12 @@ def test_a_hard_cancel_reaches_the_worker_by_its_next_beat(world: MemoryWorld) -
     assert world.tasks.ledger(OWNER).balanced
 
 
-def test_a_result_that_comes_after_a_cancel_is_refused_and_shows_the_cancel(
+def test_a_result_that_comes_after_a_hard_cancel_is_refused_and_shows_the_cancel(
     world: MemoryWorld,
 ) -> None:
     task = submitted(world)
     held = claimed(world)
-    steering.cancel(world.ports, WHO, task.id, CancelMode.SOFT)
+    steering.cancel(world.ports, WHO, task.id, CancelMode.HARD)
     with pytest.raises(Refused) as refused:
         gateway(world).succeed(held, [], None)
     assert refused.value.current is not None

@@ -157,6 +157,45 @@ def test_a_gpu_host_is_fit_when_the_driver_shows_a_device(
     assert found is None if problem is None else problem in (found or "")
 
 
+def _smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A driver that tells as used memory what stands in the file."""
+    smi, used = tmp_path / "nvidia-smi", tmp_path / "used"
+    smi.write_text(f"#!/bin/sh\ncat {used}\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return used
+
+
+def test_a_gpu_whose_memory_is_held_after_a_kill_is_not_clean(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    used, memory = _smi(tmp_path, monkeypatch), fitness.GpuMemory(within=0.3)
+    used.write_text("400\n")
+    assert memory() is None, "this is what it is before any run"
+    used.write_text("600\n")
+    assert memory() is None, "within what the driver may keep"
+    used.write_text("9000\n")
+    assert memory() == "9000 MiB of the GPU are held with no run, and 400 before"
+    used.write_text("[N/A]\n")
+    assert "held" in (memory() or "")
+
+
+def test_a_driver_that_tells_no_memory_is_no_gpu_host(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _smi(tmp_path, monkeypatch)
+    assert fitness.GpuMemory()() == "nvidia-smi tells no memory"
+
+
+def test_a_process_of_a_killed_family_that_lives_on_is_seen_and_a_zombie_is_none() -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], start_new_session=True) as left:
+        assert "do not end" in (fitness.family_is_gone(left.pid, within=0.2) or "")
+        left.kill()
+        # Not reaped yet: a zombie until the block ends.
+        assert fitness.family_is_gone(left.pid, within=5) is None
+    assert fitness.family_is_gone(left.pid, within=0) is None
+
+
 def test_a_lane_whose_visibility_differs_from_the_lease_is_named() -> None:
     class Lanes(MemoryLanes):
         def visibility(self, lane: str) -> int:

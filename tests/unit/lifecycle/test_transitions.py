@@ -52,6 +52,7 @@ BUILD: dict[Verb, Build] = {
         _softly(t), stamp(NOW), CancelMode.HARD, ErrorCode.CANCELED_BY_USER
     ),
     Verb.STOPPED: lambda t: transitions.stopped(t, stamp(NOW)),
+    Verb.REUSE: lambda t: transitions.reuse(t, stamp(NOW), Outcome(), "task_before"),
     Verb.REOPEN: lambda t: transitions.reopen(t, stamp(NOW), Budgets()),
 }
 PAIRS = [(state, verb) for state in State for verb in BUILD]
@@ -111,7 +112,7 @@ def _keeps_the_rules(before: Task, after: Task, verb: Verb) -> None:
     assert (entry.verb, entry.to, entry.at) == (verb, after.state, NOW)
     assert len(after.history) == len(before.history) + 1
     assert after.version == before.version + 1
-    assert (after.due_at is None) == after.state.ended
+    assert (after.due_at is None) == (after.state.ended and not after.owes)
     if after.state.ended:
         assert after.ended_at == NOW
     else:

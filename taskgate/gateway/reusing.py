@@ -1,0 +1,62 @@
+"""A submit that is given a kept result: its task ends in the very write that puts it on record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from taskgate.catalog import TaskType
+from taskgate.errors import Refused
+from taskgate.events import event, transition
+from taskgate.gateway.stamps import stamp
+from taskgate.lifecycle import transitions
+from taskgate.lifecycle.states import State
+from taskgate.lifecycle.transitions import Outcome
+from taskgate.ports import Ports, Replay, Submission
+from taskgate.salvage import Reuse, Salvage, fingerprint
+from taskgate.task import ResultFile, Task
+
+
+def wanted(kind: TaskType, task: Task, text: str) -> Reuse | None:
+    """What a task that would start now may be given instead of a run."""
+    if task.state is not State.CREATED:
+        return None
+    mark = fingerprint(kind.name, kind.version, text)
+    return Reuse(mark, likely=kind.reuse_results is not None)
+
+
+def give(ports: Ports, submission: Submission, salvage: Salvage) -> Task | Replay | None:
+    """The task, ended with a copy of the result; None when the result is not to be had after all.
+
+    The copy is the new task's own: whatever becomes of the old one's files, it stays.
+    """
+    task = submission.task
+    files = _copied(ports, task, salvage)
+    if files is None:
+        event("salvage_gone", task=task.id, source=salvage.source)
+        return None
+    made = stamp(ports.now(), task.history[0].actor, f"reused from {salvage.source}")
+    change = transitions.reuse(task, made, Outcome(files, salvage.output), salvage.source)
+    assert change.after is not None  # noqa: S101 - it was built from a task
+    try:
+        takes = replace(submission, task=change.after, reuse=None, takes=salvage)
+        replay = ports.tasks.create(takes)
+    except Refused:
+        # Another submit was quicker; what was copied goes with the bucket's own rule.
+        event("salvage_outrun", task=task.id, source=salvage.source)
+        return None
+    if isinstance(replay, Replay):
+        return replay
+    transition(change, task, change.after)
+    event("result_reused", task=task.id, type=task.type, source=salvage.source)
+    return change.after
+
+
+def _copied(ports: Ports, task: Task, salvage: Salvage) -> tuple[ResultFile, ...] | None:
+    """Under the number of no attempt: no worker writes there, and no clean-up removes it."""
+    copies = []
+    for file in salvage.files:
+        key = f"r/{task.owner.tenant}/{task.id}/0/{file.name}"
+        if not ports.results.copy(file.key, key):
+            return None
+        copies.append(replace(file, key=key))
+    return tuple(copies)
