@@ -51,6 +51,8 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [data.tasks.table.table_arn],
             keys=ITEMS,
         ),
+        # What operators paused is minded here, and turned elsewhere.
+        allow(["dynamodb:GetItem"], [data.tasks.table.table_arn], keys=["SWITCHES"]),
         # The index lists keys and plans as well, under names that no user can have.
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], unlike=["#*"]),
         allow(

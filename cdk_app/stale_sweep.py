@@ -57,6 +57,8 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [data.tasks.table.table_arn],
             keys=ITEMS,
         ),
+        # What operators paused is minded here, and turned elsewhere.
+        allow(["dynamodb:GetItem"], [data.tasks.table.table_arn], keys=["SWITCHES"]),
         allow(
             # A stall or rescue holds only if the pulse is still what the sweep saw.
             ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:UpdateItem"],

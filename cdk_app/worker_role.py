@@ -67,6 +67,8 @@ def _statements(data: DataStack, pool: str) -> list[iam.PolicyStatement]:
             # Models run here: nothing that gets into one can read a key or issue one.
             keys=["TASK#*", "LEDGER#*"],
         ),
+        # What operators paused is minded here, and turned elsewhere.
+        allow(["dynamodb:GetItem"], [data.tasks.table.table_arn], keys=["SWITCHES"]),
         allow(
             # A take-over holds only if the pulse is still as old as the worker saw it.
             ["dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],

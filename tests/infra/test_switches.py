@@ -17,9 +17,22 @@ def test_no_template_writes_the_switches_or_any_other_item(synthesise, name):
     for template in synthesise(name):
         kinds = {resource["Type"] for resource in template.body["Resources"].values()}
         assert not [kind for kind in kinds if kind.startswith(WRITES_ITEMS)]
-        assert KEY["pk"]["S"] not in json.dumps(template.body)
+        for resource in template.body["Resources"].values():
+            named = KEY["pk"]["S"] in json.dumps(resource)
+            assert not named or resource["Type"] == "AWS::IAM::Policy"
         for table in template.properties("AWS::DynamoDB::Table"):
             assert "ImportSourceSpecification" not in table
+
+
+def test_the_rooms_that_mind_the_switches_may_read_them_and_not_turn_them(gateway):
+    minding = [
+        statement
+        for policy in gateway.properties("AWS::IAM::Policy")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if KEY["pk"]["S"] in json.dumps(statement)
+    ]
+    assert len(minding) == 2  # the API and the sweep
+    assert {statement["Action"] for statement in minding} == {"dynamodb:GetItem"}
 
 
 def test_no_function_learns_of_a_pause_from_its_environment(synthesise):
