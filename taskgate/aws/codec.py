@@ -2,6 +2,9 @@
 
 One row a field in `_FIELDS`. Attributes that only serve an index are derived: `clock_shard` stands
 exactly while `due_at` does, `problem_day` exactly while the task is failed or timed out.
+
+Old and new functions live side by side while a deploy goes on: every reader here takes what an
+earlier version wrote, and leaves alone what a later one added (`docs/how-to/upgrade-and-roll-back.md`).
 """
 
 from __future__ import annotations
@@ -140,7 +143,8 @@ def _write_limits(limits: Limits) -> Value:
 
 def _read_limits(value: Value) -> Limits:
     names = [f.name for f in fields(Limits)]
-    return Limits(**dict(zip(names, ints_of(value), strict=True)))
+    # Shorter ones are of before a limit that has a default, longer ones of a later version.
+    return Limits(**dict(zip(names, ints_of(value), strict=False)))
 
 
 def _write_budgets(budgets: Budgets) -> Value:
@@ -149,7 +153,7 @@ def _write_budgets(budgets: Budgets) -> Value:
 
 
 def _read_budgets(value: Value) -> Budgets:
-    it = iter(ints_of(value))
+    it = iter(ints_of(value)[:6])
     return Budgets(*(Budget(limit, next(it)) for limit in it))
 
 
@@ -159,7 +163,7 @@ def _write_error(error: TaskError) -> Value:
 
 
 def _read_error(value: Value) -> TaskError:
-    code, error_class, message, details = json.loads(value["S"])
+    code, error_class, message, details, *_ = json.loads(value["S"])
     return TaskError(ErrorCode(code), message, ErrorClass(error_class), details)
 
 
@@ -193,14 +197,14 @@ def _write_callback(callback: Callback) -> Value:
 
 
 def _read_callback(value: Value) -> Callback:
-    url, events, state, tries, schedule, latest = json.loads(value["S"])
+    url, events, state, tries, schedule, latest, *_ = json.loads(value["S"])
     return Callback(
         url,
         tuple(events),
         CallbackState(state),
         tries,
         schedule,
-        tuple(Tried(*row) for row in latest),
+        tuple(Tried(*row[:5]) for row in latest),
     )
 
 
@@ -223,7 +227,7 @@ def _read_result(value: Value) -> tuple[ResultFile, ...]:
 
 
 def _read_file(row: list[Value]) -> ResultFile:
-    name, size, digest, kind, attempt = row
+    name, size, digest, kind, attempt, *_ = row
     key = f"{_int(attempt)}/{_str(name)}"
     return ResultFile(_str(name), key, _int(size), bytes_of(digest), _str(kind))
 

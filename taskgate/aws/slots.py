@@ -99,5 +99,5 @@ def _value(slot: Slot) -> Value:
 
 
 def _decode(item: Item) -> Mapping[str, Slot]:
-    entries = {i: str(value["S"]).split(" ") for i, value in item["held"]["M"].items()}
+    entries = {i: str(value["S"]).split(" ")[:2] for i, value in item["held"]["M"].items()}
     return {i: Slot(int(attempt), int(at)) for i, (attempt, at) in entries.items()}
