@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from taskgate.cli import (
     callbacks,
+    cost,
     demo,
     dev,
     explaining,
@@ -98,6 +99,7 @@ app.command("receivers")(receivers.receivers)
 app.command("reconcile")(reconcile.reconcile)
 app.add_typer(keys.app, name="keys")
 app.add_typer(plans.app, name="plans")
+app.command("cost")(cost.cost)
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)
 

@@ -1,0 +1,1 @@
+"""The cost model: measured flows × what was asked for × prices (`taskgate cost`)."""
