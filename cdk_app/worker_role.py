@@ -70,8 +70,14 @@ def _statements(data: DataStack, pool: str) -> list[iam.PolicyStatement]:
         # What operators paused is minded here, and turned elsewhere.
         allow(["dynamodb:GetItem"], [data.tasks.table.table_arn], keys=["SWITCHES"]),
         allow(
-            # A take-over holds only if the pulse is still as old as the worker saw it.
-            ["dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
+            # A take-over holds only if the pulse is still as old as the worker saw it; who enters the
+            # roster looks which of the others are still there.
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:ConditionCheckItem",
+                "dynamodb:GetItem",
+                "dynamodb:UpdateItem",
+            ],
             [data.ephemeral.table.table_arn],
         ),
         allow(

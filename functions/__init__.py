@@ -1,6 +1,5 @@
 """The Lambda rooms. Each is thin: parse the event, call the gateway, shape the answer."""
 
-from typing import Final
+from taskgate.version import VERSION
 
-VERSION: Final = "0.1.0"
-"""The project's version; the bundle carries no package metadata to read it from."""
+__all__ = ["VERSION"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from taskgate.events import swallowed
 from taskgate.ports import Lanes
 
 Check = Callable[[], str | None]
@@ -18,6 +21,32 @@ TOLERANCE: Final = 256
 FREED_WITHIN: Final = 20.0
 """Seconds. The driver gives a killed process's memory back when it has torn its context down."""
 _LOOK_AGAIN: Final = 0.2
+
+
+_SHOWN: Final = ("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits")
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The first device of the host."""
+
+    model: str
+    memory_mib: int | None
+
+
+def gpu_of_host() -> Gpu | None:
+    """What the driver says of it; None without one. For people only: whether it works, `Check`s say."""
+    if shutil.which(_SHOWN[0]) is None:
+        return None
+    try:
+        seen = subprocess.run(_SHOWN, capture_output=True, timeout=20, check=True, text=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        swallowed("gpu_unknown", error)
+        return None
+    model, _, memory = seen.stdout.strip().partition("\n")[0].rpartition(",")
+    if not model:
+        return None
+    return Gpu(model.strip()[:64], int(memory) if memory.strip().isdecimal() else None)
 
 
 def gpu_is_there() -> str | None:

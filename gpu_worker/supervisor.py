@@ -1,7 +1,8 @@
 """The supervisor: poll, claim, have it run, hand the ending over, and again; one task at a time.
 
 Threads: this loop; a heart for each attempt (`heart`); the finisher (`ending`); the signals'
-(`stop`); the watchdog; the Spot notice's (`spot`); the ECS agent's (`protection`). Only this loop
+(`stop`); the watchdog; the roster's (`presence`); the Spot notice's (`spot`); the ECS agent's
+(`protection`). Only this loop
 starts and talks to the child.
 """
 
@@ -25,6 +26,7 @@ from gpu_worker.nursery import Nursery, Unfit
 from gpu_worker.order import order_for
 from gpu_worker.outcome import Broken, Canceled, Lost, Outcome
 from gpu_worker.patience import NotFetched, Patience
+from gpu_worker.presence import Presence
 from gpu_worker.protection import Protection
 from gpu_worker.protocol import Run
 from gpu_worker.scratch import Scratch
@@ -38,6 +40,7 @@ from taskgate.events import event, swallowed
 from taskgate.gateway.worker import Failure, Held, Released, WorkerGateway
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.ports import Delivery, Ports
+from taskgate.roster import BEATS_A_SIGN
 from taskgate.settings import Environment
 
 EXIT_OK: Final = 0
@@ -83,6 +86,7 @@ class Supervisor:
         )
         self._finisher = Finisher(place.gateway)
         self._watchdog = Watchdog(self._settings.silent_limit)
+        self._presence = _presence(place)
         self._numbers = itertools.count(1)
         self._failed_setups = 0
 
@@ -97,12 +101,14 @@ class Supervisor:
         health.start()
         self._watchdog.start()
         self._place.protection.start()
+        self._presence.start()
         try:
             return self._serve(nursery, scratch)
         finally:
             nursery.close()
             # A finished run's upload is worth the rest of the drain.
             self._finisher.wait(self._stop.time_left - _MARGIN)
+            self._presence.close()
             self._place.protection.close()
             self._watchdog.close()
             health.close()
@@ -167,11 +173,13 @@ class Supervisor:
 
     def _attend(self, held: Held, child: Child, scratch: Scratch) -> Outcome:
         self._place.protection.hold()
+        self._presence.holds(held.task)
         heart = self._heart(held)
         heart.start()
         began, folder = time.monotonic(), scratch.folder("attempt")
         outcome = self._outcome(held, child, heart, folder)
         self._finisher.take(Ending(heart.held, outcome, heart, folder, time.monotonic() - began))
+        self._presence.holds(None)
         if self._failed_setups >= SETUPS_IN_A_ROW:
             raise Unfit(f"{SETUPS_IN_A_ROW} setups in a row failed")
         return outcome
@@ -212,6 +220,17 @@ class Supervisor:
             startup=task_type.startup_timeout,
             kill_grace=max(0.5, min(self._settings.kill_grace, left)),
         )
+
+
+def _presence(place: Workplace) -> Presence:
+    return Presence(
+        roster=place.ports.roster,
+        worker=place.gateway.worker,
+        pool=place.settings.pool,
+        every=place.environment.beat * BEATS_A_SIGN,
+        now=place.ports.now,
+        stop=place.stop,
+    )
 
 
 def _types(place: Workplace) -> tuple[TaskType, ...]:

@@ -13,6 +13,7 @@ from taskgate.lifecycle.change import Change
 from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
 from taskgate.results import Results
+from taskgate.roster import Roster
 from taskgate.salvage import Reuse, Salvage
 from taskgate.slots import Slots
 from taskgate.switches import SwitchStore
@@ -281,4 +282,6 @@ class Ports:
     """None where nothing is claimed."""
     switches: SwitchStore | None = None
     """None where nothing can be paused."""
+    roster: Roster | None = None
+    """None where nobody asks who works."""
     now: Now

@@ -43,6 +43,7 @@ ROUTES: Final = (
     Route("GET", "/v1/task-types"),
     Route("GET", "/v1/stats"),
     Route("GET", "/v1/queues"),
+    Route("GET", "/v1/workers"),
     Route("GET", "/v1/admin/tasks/{task_id}", room="admin"),
     Route("GET", "/openapi.json", public=True),
     Route("GET", "/docs", public=True),

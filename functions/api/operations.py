@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from functions.api.callback_operations import CALLBACKS
+from functions.api.fleet import FLEET
 from functions.api.lists import DEFAULT_PAGE
 from functions.api.steering_operations import STEERING
 from functions.http.operation import (
@@ -202,6 +203,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answers={200: Answered("The lanes.", "Queues")},
         refuses=READS,
     ),
+    **FLEET,
     ("GET", "/openapi.json"): Operation(
         name="getOpenApi",
         summary="This document",

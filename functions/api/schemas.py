@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from functions.api import fleet
 from functions.api.bodies import (
     CancelBody,
     ExtendBody,
@@ -68,6 +69,7 @@ def components() -> dict[str, Schema]:
             }
         ),
         "Pause": object_of(PAUSE),
+        **fleet.SCHEMAS,
         "State": {"enum": [state.value for state in State], "type": "string"},
         "Error": object_of(ERROR),
         "ErrorInFull": object_of({**ERROR, "details": TEXT}),

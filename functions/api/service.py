@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.api import callbacks, explanations, lists, pages, results, status, tasks, verbs
+from functions.api import (
+    callbacks,
+    explanations,
+    fleet,
+    lists,
+    pages,
+    results,
+    status,
+    tasks,
+    verbs,
+)
 from functions.api.desk import Desk
 from functions.http.service import Verbs
 
@@ -30,6 +40,7 @@ VERBS: Final[Verbs[Desk]] = {
     ("GET", "/v1/task-types"): pages.task_types,
     ("GET", "/v1/stats"): pages.stats,
     ("GET", "/v1/queues"): pages.queues,
+    ("GET", "/v1/workers"): fleet.workers,
     ("GET", "/openapi.json"): pages.openapi_json,
     ("GET", "/docs"): pages.docs,
     ("GET", "/healthz"): pages.healthz,

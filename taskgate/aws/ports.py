@@ -11,6 +11,7 @@ from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
 from taskgate.aws.rates import DynamoRates
 from taskgate.aws.receivers import DynamoReceivers
+from taskgate.aws.roster import DynamoRoster
 from taskgate.aws.slots import DynamoSlots
 from taskgate.aws.switches import DynamoSwitches
 from taskgate.aws.tasks import DynamoTasks
@@ -40,6 +41,7 @@ def build(environment: Environment) -> Ports:
         rates=DynamoRates(dynamodb, table=environment.ephemeral_table, now=now),
         slots=DynamoSlots(dynamodb, table=environment.ephemeral_table, now=now),
         switches=DynamoSwitches(dynamodb, table=environment.tasks_table),
+        roster=DynamoRoster(dynamodb, table=environment.ephemeral_table, now=now),
         lanes=SqsLanes(sqs, environment.lanes),
         errands=SqsErrands(sqs, environment.errands),
         receivers=DynamoReceivers(dynamodb, table=environment.ephemeral_table, now=now),

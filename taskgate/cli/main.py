@@ -14,6 +14,7 @@ from taskgate.cli import (
     demo,
     dev,
     explaining,
+    fleet,
     keys,
     listening,
     plans,
@@ -93,6 +94,7 @@ app.command("listen")(listening.listen)
 app.command("list")(reading.list_)
 app.command("stats")(reading.stats)
 app.command("queues")(explaining.queues)
+app.command("workers")(fleet.workers)
 app.command("types")(reading.types)
 app.command("redrive")(redrive.redrive)
 app.command("receivers")(receivers.receivers)

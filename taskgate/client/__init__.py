@@ -41,6 +41,7 @@ from taskgate.client.models import (
     Delivery,
     Explanation,
     HistoryEntry,
+    Pool,
     Queue,
     Result,
     ResultFile,
@@ -48,6 +49,7 @@ from taskgate.client.models import (
     Task,
     TaskError,
     TaskType,
+    Workers,
 )
 from taskgate.client.taskgate import Taskgate
 from taskgate.client.watching import Clock
@@ -70,6 +72,7 @@ __all__ = [
     "Misunderstood",
     "NotConfigured",
     "NotFound",
+    "Pool",
     "Queue",
     "Refused",
     "Result",
@@ -89,5 +92,6 @@ __all__ = [
     "Unsendable",
     "WaitTimeout",
     "WebhookError",
+    "Workers",
     "verify",
 ]

@@ -17,6 +17,7 @@ from taskgate.client.models import (
     Delivery,
     Explanation,
     HistoryEntry,
+    Pool,
     Queue,
     Result,
     ResultFile,
@@ -24,6 +25,7 @@ from taskgate.client.models import (
     Task,
     TaskError,
     TaskType,
+    Workers,
 )
 
 
@@ -102,6 +104,13 @@ def explanation_of(body: Mapping[str, Any]) -> Explanation:
         owes=tuple(map(str, (body.get("owes") or {}).get("duties") or ())),
         raw=body,
     )
+
+
+def workers_of(body: Mapping[str, Any]) -> Workers:
+    states = ("idle", "busy", "draining", "lost")
+    pools = (Pool(str(p["pool"]), *(int(p[state]) for state in states)) for p in body["pools"])
+    each = body.get("workers")
+    return Workers(tuple(pools), None if each is None else tuple(map(dict, each)))
 
 
 def queues_of(body: Mapping[str, Any]) -> tuple[Queue, ...]:

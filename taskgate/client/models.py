@@ -210,6 +210,25 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """How many workers of a pool do what."""
+
+    pool: str
+    idle: int
+    busy: int
+    draining: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The pools, and to operators each worker, as the answer tells of it."""
+
+    pools: tuple[Pool, ...]
+    workers: tuple[Mapping[str, Any], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskType:
     """A kind of work that the gateway takes; `input_schema` is JSON Schema."""
 

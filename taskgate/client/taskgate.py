@@ -20,13 +20,14 @@ from taskgate.client.answers import (
     stats_of,
     task_of,
     task_types_of,
+    workers_of,
 )
 from taskgate.client.backoff import Backoff
 from taskgate.client.callbacks import Callbacks, FollowUp, follow_ups
 from taskgate.client.downloading import download
 from taskgate.client.errors import NotConfigured, Refused
 from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
-from taskgate.client.models import Explanation, Queue, Result, Stats, Task, TaskType
+from taskgate.client.models import Explanation, Queue, Result, Stats, Task, TaskType, Workers
 from taskgate.client.steering import Steering
 from taskgate.client.transport import Transport, task_path, understood
 from taskgate.client.watching import Clock, Watch
@@ -211,6 +212,10 @@ class Taskgate(Steering, Callbacks):
     def queues(self) -> tuple[Queue, ...]:
         """About how many wait in each lane. Operators only."""
         return self._transport.ask(queues_of, "GET", "/v1/queues")
+
+    def workers(self) -> Workers:
+        """How many workers each pool has; to operators, each worker and what it runs."""
+        return self._transport.ask(workers_of, "GET", "/v1/workers")
 
     def stats(self) -> Stats:
         """Your books: how many tasks are where, and how long they took."""

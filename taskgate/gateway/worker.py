@@ -73,7 +73,7 @@ class WorkerGateway:
         draw: Callable[[], float] = random.random,
     ) -> None:
         self._ports, self._catalog, self._draw = ports, catalog, draw
-        self._worker, self._lease = worker, environment.lease
+        self.worker, self._lease = worker, environment.lease
         self._salvage_seconds = environment.salvage_seconds
         caps = Caps(ports, ports.slots, catalog, environment.lease, draw) if ports.slots else None
         self._switches = KnownSwitches()
@@ -107,7 +107,7 @@ class WorkerGateway:
             Pulse(
                 task_id=held.task.id,
                 attempt=held.task.attempt,
-                worker=self._worker,
+                worker=self.worker,
                 beat_at=self._ports.now(),
                 progress=progress,
                 stage=stage[:MAX_STAGE],
@@ -303,7 +303,7 @@ class WorkerGateway:
             swallowed("message_not_deleted", error, task=delivery.message.task_id)
 
     def _stamp(self, reason: str = "") -> Stamp:
-        return stamp(self._ports.now(), f"worker:{self._worker}", reason)
+        return stamp(self._ports.now(), f"worker:{self.worker}", reason)
 
 
 def _won(held: Task, current: Task) -> bool:

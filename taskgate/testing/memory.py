@@ -36,6 +36,7 @@ from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
 from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.testing.memory_results import MemoryResults
+from taskgate.testing.memory_roster import MemoryRoster
 from taskgate.testing.memory_salvages import MemorySalvages
 from taskgate.testing.memory_slots import MemorySlots
 from taskgate.testing.memory_switches import MemorySwitches
@@ -291,6 +292,7 @@ class MemoryWorld:
         self.keys = MemoryKeys()
         self.slots = MemorySlots()
         self.switches = MemorySwitches()
+        self.roster = MemoryRoster(self.clock)
         self.errands = MemoryErrands(self.clock)
         self.receivers = MemoryReceivers()
         self.ports = Ports(
@@ -299,6 +301,7 @@ class MemoryWorld:
             rates=MemoryRates(self.clock),
             slots=self.slots,
             switches=self.switches,
+            roster=self.roster,
             lanes=self.lanes,
             results=self.results,
             errands=self.errands,

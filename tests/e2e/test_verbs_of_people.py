@@ -19,6 +19,7 @@ from taskgate.client import Refused, Task, Taskgate, TaskHandle
 from taskgate.local import LocalStack
 from taskgate.local.process import Child
 from taskgate.principal import SCOPES
+from taskgate.roster import BEATS_A_SIGN
 from taskgate.settings import stage
 from taskgate.task import Owner
 
@@ -206,6 +207,24 @@ def test_the_lanes_are_counted_for_an_operator(client: Taskgate) -> None:
     assert waiting["gpu-low"] >= 1
     assert (handle.explain().waiting or 0) >= 1
     handle.cancel()
+
+
+def test_workers_are_seen_by_an_operator_idle_and_at_their_task_and_gone_when_they_left(
+    stack: LocalStack, client: Taskgate
+) -> None:
+    def of_pool() -> list[Any]:
+        return [w for w in client.workers().workers or () if w["pool"] == "gpu"]
+
+    with working(stack, 2) as workers:
+        until(lambda: len([w for w in of_pool() if w["state"] == "idle"]) == len(workers), 30)
+        handle = client.submit("text_to_image", SLOW)
+        sign_every = TIMING.beat * BEATS_A_SIGN
+        at_work = until(lambda: [w for w in of_pool() if w["task"]], sign_every + 20)
+        assert [w["task"]["id"] for w in at_work] == [handle.id]
+        (pool,) = [p for p in client.workers().pools if p.pool == "gpu"]
+        assert (pool.idle, pool.busy) == (1, 1)
+        handle.cancel(mode="hard")
+    until(lambda: not of_pool(), 20)
 
 
 def swept(stack: LocalStack) -> bool:

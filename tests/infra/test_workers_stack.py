@@ -170,7 +170,7 @@ def test_without_a_nat_gateway_all_that_workers_call_has_an_endpoint(ec2, resolv
 
 RIGHTS = {
     "tasks": ["BatchGetItem", "GetItem", "UpdateItem"],
-    "ephemeral": ["ConditionCheckItem", "GetItem", "UpdateItem"],
+    "ephemeral": ["BatchGetItem", "ConditionCheckItem", "GetItem", "UpdateItem"],
     "errands": ["SendMessage"],
     "own lanes": [
         "ChangeMessageVisibility",

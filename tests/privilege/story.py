@@ -116,6 +116,7 @@ class Story:
         assert list(self.client.list(metadata=label))
         assert self.client.stats().balanced
         assert self.client.queues()
+        assert self.client.workers().workers
         assert self.client.task_types()
         until(lambda: picture.callback().delivered)
         assert picture.redeliver().state == "pending"

@@ -156,3 +156,32 @@ def test_a_list_is_asked_for_by_filter(gateway: FakeGateway, run) -> None:
         "metadata.run": "7",
     }
     assert since.startswith("2026-07-01T")
+
+
+POOL = {"pool": "gpu", "idle": 0, "busy": 1, "draining": 0, "lost": 0}
+WORKER = {
+    "id": "host-1-ab",
+    "pool": "gpu",
+    "state": "busy",
+    "version": "0.1.0",
+    "started_at": "2026-09-21T14:13:20.000Z",
+    "last_beat_at": "2026-09-21T14:13:25.000Z",
+    "task": {"id": "task_1", "type": "a", "attempt": 1},
+    "gpu": {"model": "\x1b[31mT4", "memory_mib": 15360},
+}
+
+
+def test_workers_show_each_pool_and_to_an_operator_each_worker(gateway: FakeGateway, run) -> None:
+    body = {"pools": [POOL], "workers": [WORKER]}
+    gateway.answers("GET /v1/workers", Answer(body=body))
+    ran = run("workers")
+    assert "host-1-ab" in ran.stdout
+    assert "task_1" in ran.stdout
+    assert "\x1b" not in ran.stdout
+    assert json.loads(run("workers", "--json").stdout) == body
+
+
+def test_workers_say_when_nobody_is_there(gateway: FakeGateway, run) -> None:
+    body = {"pools": [POOL | {"busy": 0, "lost": 2}], "workers": None}
+    gateway.answers("GET /v1/workers", Answer(body=body))
+    assert "no worker is there" in run("workers").stderr
