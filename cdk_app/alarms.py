@@ -13,13 +13,18 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from cdk_app.measures import FIVE_MINUTES, HOUR, MINUTE, added_up, ours
+from cdk_app.measures import FIVE_MINUTES, HOUR, MINUTE, QUARTER, added_up, ours
 from taskgate import metrics
 from taskgate.settings import PRIORITIES, Stage
 
 RUNBOOK = "docs/runbook"
 OVERDUE_SECONDS = 120
 SERVER_ERROR_PERCENT = 1
+OWED_SECONDS = 300
+SLOW_MILLISECONDS = 3000
+CRASH_PERCENT = 20
+CRASHES_AT_LEAST = 3
+UNATTENDED_MINUTES = 15
 
 MISHAP = cloudwatch.TreatMissingData.NOT_BREACHING
 HEARTBEAT = cloudwatch.TreatMissingData.BREACHING
@@ -38,14 +43,14 @@ class Alarms(Construct):
 
     def watch_tasks(self) -> None:
         """Stuck tasks, overdue clocks, and the books."""
-        self._add(
+        self.add(
             "stuck",
             "Tasks stayed stalled over two sweeps: neither their worker nor the sweep helps them.",
             ours(self._stage, metrics.STUCK, "Maximum", MINUTE),
             silence=LAST_WORD,
             periods=2,
         )
-        self._add(
+        self.add(
             "overdue",
             f"A task's clock is overdue by more than {OVERDUE_SECONDS} s: the sweep cannot keep up.",
             ours(self._stage, metrics.OLDEST_OVERDUE, "Maximum", MINUTE),
@@ -54,7 +59,7 @@ class Alarms(Construct):
             periods=5,
             datapoints=3,
         )
-        self._add(
+        self.add(
             "unaccounted",
             "The hourly check found tasks that are not accounted for.",
             ours(self._stage, metrics.UNACCOUNTED, "Maximum", HOUR),
@@ -63,7 +68,7 @@ class Alarms(Construct):
 
     def watch_watchers(self) -> None:
         """Dead-man's switches: a healthy run says so, and these hear when it does not."""
-        self._add(
+        self.add(
             "sweep-silent",
             "The stale sweep has not run for two minutes: nothing notices dead workers any more.",
             ours(self._stage, metrics.SWEEP_RAN, "Sum", MINUTE),
@@ -72,7 +77,7 @@ class Alarms(Construct):
             operator=BELOW,
             periods=2,
         )
-        self._add(
+        self.add(
             "reconcile-silent",
             "The hourly check has not come to its end for two hours.",
             ours(self._stage, metrics.RECONCILE_RAN, "Sum", HOUR),
@@ -84,7 +89,7 @@ class Alarms(Construct):
 
     def watch_dead_letters(self, pool: str, dead: dict[str, sqs.Queue]) -> None:
         """What the dead-letter function answered, and what it leaves lying."""
-        self._add(
+        self.add(
             f"dead-letters-{pool}",
             f"Messages of pool {pool} were given up by their lane.",
             ours(self._stage, metrics.DEAD_LETTERS, "Sum", FIVE_MINUTES, pool=pool),
@@ -97,13 +102,67 @@ class Alarms(Construct):
             )
             for priority in PRIORITIES
         }
-        self._add(
+        self.add(
             f"dead-letters-waiting-{pool}",
             f"Dead letters of pool {pool} wait: the dead-letter function does not answer them.",
             added_up(waiting, MINUTE, "waiting"),
             silence=MISHAP,
             periods=5,
             page="dead-letters-waiting",
+        )
+
+    def watch_pool(self, pool: str) -> None:
+        """Work that nobody does: the queues know it, whatever the workers run on."""
+        self.add(
+            f"no-worker-{pool}",
+            f"Tasks of pool {pool} wait, and for {UNATTENDED_MINUTES} minutes no worker has held any.",
+            ours(self._stage, metrics.UNATTENDED, "Minimum", MINUTE, pool=pool),
+            silence=LAST_WORD,
+            periods=UNATTENDED_MINUTES,
+            page="no-worker",
+        )
+
+    def watch_workers(self) -> None:
+        """The share of runs whose process was lost; a single one is everyday life."""
+        crashes, runs = (
+            ours(self._stage, metrics.CRASHES, statistic, QUARTER)
+            for statistic in ("Sum", "SampleCount")
+        )
+        self.add(
+            "worker-crashes",
+            f"More than {CRASH_PERCENT} % of runs lost their process, and {CRASHES_AT_LEAST} at least.",
+            cloudwatch.MathExpression(
+                expression=f"IF(crashes >= {CRASHES_AT_LEAST}, 100 * crashes / runs, 0)",
+                using_metrics={"crashes": crashes, "runs": runs},
+                label="lost runs, percent",
+                period=QUARTER,
+            ),
+            silence=MISHAP,
+            threshold=CRASH_PERCENT,
+        )
+
+    def watch_outbox(self) -> None:
+        """Debts of ended tasks, and the backstop that looks at them."""
+        self.add(
+            "outbox-late",
+            f"What an ended task owes is late by more than {OWED_SECONDS} s, or nobody looks.",
+            ours(self._stage, metrics.OLDEST_OWED, "Maximum", MINUTE),
+            silence=HEARTBEAT,
+            threshold=OWED_SECONDS,
+            periods=5,
+            datapoints=3,
+        )
+
+    def watch_speed(self) -> None:
+        """How long answers take whose callers did not ask for them to be held back."""
+        self.add(
+            "api-slow",
+            f"One request in a hundred takes more than {SLOW_MILLISECONDS} ms.",
+            ours(self._stage, metrics.API_TIME, "p99", FIVE_MINUTES),
+            silence=MISHAP,
+            threshold=SLOW_MILLISECONDS,
+            periods=3,
+            datapoints=2,
         )
 
     def watch_api(self, api_id: str) -> None:
@@ -118,7 +177,7 @@ class Alarms(Construct):
             )
             for name, statistic in (("5xx", "Sum"), ("Count", "SampleCount"))
         )
-        self._add(
+        self.add(
             "api-errors",
             f"More than {SERVER_ERROR_PERCENT} % of requests are answered with 5xx.",
             cloudwatch.MathExpression(
@@ -139,7 +198,7 @@ class Alarms(Construct):
             "errors": function.metric_errors(statistic="Sum", period=FIVE_MINUTES),
             "throttles": function.metric_throttles(statistic="Sum", period=FIVE_MINUTES),
         }
-        self._add(
+        self.add(
             f"function-{room}",
             f"The function {room} failed or was throttled.",
             added_up(parts, FIVE_MINUTES, "errors and throttles"),
@@ -147,7 +206,7 @@ class Alarms(Construct):
             page="function-errors",
         )
 
-    def _add(
+    def add(
         self,
         name: str,
         what: str,
@@ -160,6 +219,7 @@ class Alarms(Construct):
         datapoints: int | None = None,
         page: str | None = None,
     ) -> None:
+        """One alarm; its page in the runbook is its name, or `page`."""
         arguments: dict[str, Any] = {
             "alarm_name": f"{self._stage.prefix}-{name}",
             "alarm_description": f"{what} See {RUNBOOK}/{page or name}.md",

@@ -85,6 +85,11 @@ class Dashboard(Construct):
                 self._graph(
                     "The sweep", (metrics.SWEEP_RAN, "Sum"), (metrics.TASKS_LOOKED_AT, "Sum")
                 ),
+                self._graph("Oldest debt of an ended task, s", (metrics.OLDEST_OWED, "Maximum")),
+                self._graph(
+                    "API, ms (not held back)", (metrics.API_TIME, "p50"), (metrics.API_TIME, "p99")
+                ),
+                self._graph("Runs that lost their process", (metrics.CRASHES, "Sum")),
                 self._graph("Unaccounted tasks", (metrics.UNACCOUNTED, "Maximum")),
             ],
         ]

@@ -12,6 +12,7 @@ from taskgate.settings import Stage
 
 MINUTE = cdk.Duration.minutes(1)
 FIVE_MINUTES = cdk.Duration.minutes(5)
+QUARTER = cdk.Duration.minutes(15)
 HOUR = cdk.Duration.hours(1)
 
 

@@ -14,6 +14,8 @@ from cdk_app.dashboard import Dashboard
 from cdk_app.data_stack import DataStack
 from cdk_app.function import TaskgateFunction
 from cdk_app.gateway_stack import GatewayStack
+from cdk_app.table_alarms import watch_conflicts, watch_stream, watch_throttles
+from cdk_app.tasks_table import INDEXES
 from taskgate.catalog import CATALOG
 from taskgate.settings import Stage
 
@@ -57,12 +59,28 @@ class ObservabilityStack(cdk.Stack):
         made = Alarms(self, "Alarms", stage=stage)
         made.watch_tasks()
         made.watch_watchers()
+        made.watch_outbox()
+        made.watch_workers()
         for pool in CATALOG.pools:
             made.watch_dead_letters(pool, data.lanes.dead)
+            made.watch_pool(pool)
+        self._watch_tables(made, data, gateway)
+        made.watch_speed()
         made.watch_api(gateway.http_api.api.api_id)
         for function in _functions(gateway):
             made.watch_function(function.room.replace("_", "-"), function.function)
         return made.alarms
+
+    def _watch_tables(self, made: Alarms, data: DataStack, gateway: GatewayStack) -> None:
+        tasks = data.tasks.table
+        watch_throttles(made, "tasks", tasks)
+        for index in INDEXES:
+            watch_throttles(made, "tasks", tasks, index)
+        watch_throttles(made, "ephemeral", data.ephemeral.table)
+        watch_conflicts(made, tasks)
+        watch_stream(made, "outbox-callback", gateway.outbox.function)
+        if gateway.event_bus:
+            watch_stream(made, "event-bus", gateway.event_bus.function)
 
     def _topic(self, stage: Stage) -> sns.Topic:
         """Subscribe people and pagers to it; who they are is not the stack's to know."""

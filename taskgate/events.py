@@ -11,10 +11,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from taskgate.lifecycle.change import Change
-from taskgate.lifecycle.retry import ErrorClass
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import HELD, State, Verb
 from taskgate.metrics import measured
 from taskgate.task import Task
+
+CRASHES: Final = frozenset(
+    {"worker_lost", ErrorCode.WORKER_CRASHED, ErrorCode.HEARTBEAT_LOST, ErrorCode.OUT_OF_MEMORY}
+)
+"""Causes of a run's end that are a lost process, not an answer."""
 
 LOG: Final = logging.getLogger("taskgate")
 
@@ -72,8 +77,15 @@ def _run(change: Change, before: Task | None, after: Task) -> dict[str, Any]:
         return {}
     seconds = max(0, change.stamp.at - before.started_at) / 1000
     if after.state is State.SUCCEEDED:
-        return {"ran_seconds": seconds}
-    return {"ran_seconds": seconds, "wasted_seconds": seconds, "cause": _cause(change, after)}
+        return {"ran_seconds": seconds, "crashed": 0}
+    cause = _cause(change, after)
+    return {
+        "ran_seconds": seconds,
+        "wasted_seconds": seconds,
+        "cause": cause,
+        # Of every run that is over: so its average is the share of runs that took their worker along.
+        "crashed": int(cause in CRASHES),
+    }
 
 
 def _again(change: Change, after: Task) -> dict[str, Any]:

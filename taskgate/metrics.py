@@ -17,6 +17,7 @@ from typing import Any, Final
 NAMESPACE: Final = "Taskgate"
 COUNT: Final = "Count"
 SECONDS: Final = "Seconds"
+MILLISECONDS: Final = "Milliseconds"
 MAX_VALUES: Final = 100
 """Values of one metric in one line; CloudWatch drops what is over."""
 
@@ -36,6 +37,9 @@ RECEIVERS_OPENED: Final = "receivers_opened"
 CALLBACKS_GIVEN_UP: Final = "callbacks_given_up"
 UNACCOUNTED: Final = "TasksUnaccounted"
 RECONCILE_RAN: Final = "ReconcileRan"
+CRASHES: Final = "worker_crashes"
+API_TIME: Final = "api_milliseconds"
+OLDEST_OWED: Final = "OldestOwedSeconds"
 BACKLOG: Final = "pool_backlog"
 WAITING: Final = "pool_waiting"
 UNATTENDED: Final = "pool_unattended"
@@ -65,7 +69,10 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
         Metric(RUN_DURATION, SECONDS, "ran_seconds", "type"),
         Metric(WASTED, SECONDS, "wasted_seconds", "type", named_by="cause"),
         Metric(RETRIES, COUNT, "again", "type", named_by="error_class"),
+        Metric(CRASHES, COUNT, "crashed", "type"),
     ),
+    "request": (Metric(API_TIME, MILLISECONDS, "unheld_ms"),),
+    "outbox_swept": (Metric(OLDEST_OWED, SECONDS, "oldest_owed_seconds"),),
     "retry": (Metric(RETRIES, label="type", named_by="error_class"),),
     "swept": (
         Metric(SWEEP_RAN),

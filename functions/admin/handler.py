@@ -11,7 +11,8 @@ from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import open_room
 
-_ADMIN = Service(Desk(room=open_room(os.environ)), VERBS, json_logger("admin"))
+_ROOM = open_room(os.environ)
+_ADMIN = Service(Desk(room=_ROOM), VERBS, json_logger("admin"), _ROOM.environment.stage)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

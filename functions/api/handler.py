@@ -20,7 +20,7 @@ _SECRETS = functools.partial(
 )
 _CURSORS = Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master))
 _DESK = Desk(room=_ROOM, secrets=_SECRETS, cursors=_CURSORS)
-_API = Service(_DESK, VERBS, json_logger("api"))
+_API = Service(_DESK, VERBS, json_logger("api"), _ROOM.environment.stage)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -86,9 +86,9 @@ def settle(outbox: Outbox, record: Record) -> None:
 
 def _backstop(outbox: Outbox, time_left_ms: int) -> dict[str, Any]:
     shards = range(outbox.environment.clock_shards)
-    sent = outbox.errands_due(shards, outbox.ports.now() + time_left_ms - SPARED_MS)
-    tell("outbox_swept", errands=sent)
-    return {"errands": sent}
+    done = outbox.errands_due(shards, outbox.ports.now() + time_left_ms - SPARED_MS)
+    tell("outbox_swept", errands=done.errands, oldest_owed_seconds=done.oldest_owed_ms / 1000)
+    return {"errands": done.errands}
 
 
 def _owed(image: Mapping[str, Any] | None) -> bool:

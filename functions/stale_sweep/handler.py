@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from functions.logs import json_logger
 from functions.rooms import Room, open_room
-from taskgate.catalog import CATALOG
-from taskgate.gateway.backlog import tell_backlog
+from taskgate.gateway.backlog import pools, tell_backlog
 from taskgate.gateway.sweeping import sweep
 
 SPARED_MS: Final = 5000
@@ -26,7 +25,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def run(room: Room, time_left_ms: int) -> dict[str, Any]:
     """Count what there is to do, then sweep every clock shard within the time left, and report."""
-    tell_backlog(room.ports, CATALOG.pools)
+    tell_backlog(room.ports, pools(room.environment.lanes))
     stop_at = room.ports.now() + time_left_ms - SPARED_MS
     report = sweep(room.ports, range(room.environment.clock_shards), stop_at)
     return {"finished": report.finished, **report.counts}

@@ -15,6 +15,11 @@ from taskgate.ports import Depth, Ports
 from taskgate.settings import PRIORITIES
 
 
+def pools(lanes: Iterable[str]) -> list[str]:
+    """The pools that these lanes are of."""
+    return sorted({lane.rpartition("-")[0] for lane in lanes})
+
+
 def tell_backlog(ports: Ports, pools: Iterable[str]) -> None:
     """One event a pool. A queue service that is away is told of: no number is better than half."""
     for pool in pools:

@@ -41,6 +41,15 @@ class Courier(Protocol):
     def __call__(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt: ...
 
 
+@dataclass(slots=True)
+class Backstop:
+    """What one run of the backstop found and did."""
+
+    errands: int = 0
+    oldest_owed_ms: int = 0
+    """How long the debt that waits longest has been due."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outbox:
     """What settling needs beside the ports."""
@@ -85,19 +94,23 @@ class Outbox:
         event("news", task=task.id, news=told, status=attempt.status, reason=attempt.reason.value)
         return "told"
 
-    def errands_due(self, shards: Iterable[int], stop_at: int) -> int:
-        """The backstop: send an errand for every owed clock that is due; returns how many."""
-        return sum(self._errands_of(shard, stop_at) for shard in shards)
+    def errands_due(self, shards: Iterable[int], stop_at: int) -> Backstop:
+        """The backstop: send an errand for every owed clock that is due."""
+        done = Backstop()
+        for shard in shards:
+            self._errands_of(shard, stop_at, done)
+        return done
 
-    def _errands_of(self, shard: int, stop_at: int) -> int:
-        sent, start = 0, None
+    def _errands_of(self, shard: int, stop_at: int, done: Backstop) -> None:
+        start = None
         while self.ports.now() < stop_at:
             page = self.ports.tasks.owed(shard, self.ports.now(), PAGE, start)
-            sent += sum(self._sent(due) for due in page.rows)
+            for due in page.rows:
+                done.errands += self._sent(due)
+                done.oldest_owed_ms = max(done.oldest_owed_ms, self.ports.now() - due.due_at)
             start = page.next
             if start is None:
                 break
-        return sent
 
     def _sent(self, due: Due) -> bool:
         try:

@@ -11,6 +11,8 @@ from taskgate import metrics
 from taskgate.catalog import CATALOG
 from taskgate.settings import STAGES, stage
 
+# Read where it is used: the stacks' modules start jsii.
+INDEXES = ("by_user", "by_clock", "by_problem")
 ALARM, COMPOSITE = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"
 SILENCE = {
     "stuck": "ignore",
@@ -22,6 +24,13 @@ SILENCE = {
     "dead-letters-waiting": "notBreaching",
     "api-errors": "notBreaching",
     "function": "notBreaching",
+    "outbox-late": "breaching",
+    "worker-crashes": "notBreaching",
+    "no-worker": "ignore",
+    "api-slow": "notBreaching",
+    "throttled": "notBreaching",
+    "conflicts": "notBreaching",
+    "stream-late": "notBreaching",
 }
 """What each kind of alarm makes of missing data; a new kind has to choose here."""
 ON_AWS = [name for name in STAGES if not stage(name).emulator]
@@ -47,7 +56,12 @@ def test_there_is_an_alarm_for_each_thing_that_a_person_must_know(alarms, gatewa
         f["Handler"].split(".")[1].replace("_", "-")
         for f in gateway.properties("AWS::Lambda::Function")
     }
+    pools |= {f"no-worker-{pool}" for pool in CATALOG.pools}
     fixed = {"stuck", "overdue", "unaccounted", "sweep-silent", "reconcile-silent", "api-errors"}
+    fixed |= {"outbox-late", "worker-crashes", "api-slow", "conflicts"}
+    fixed |= {"stream-late-outbox-callback"}
+    fixed |= {f"throttled-{index.replace('_', '-')}" for index in INDEXES}
+    fixed |= {"throttled-tasks", "throttled-ephemeral"}
     assert set(alarms) == fixed | pools | {f"function-{room}" for room in rooms}
 
 
@@ -142,3 +156,55 @@ def test_the_dashboard_shows_what_is_measured(observed, resolve):
         assert name in body
     # Pulses go by the table's TTL, and DynamoDB counts them.
     assert "TimeToLiveDeletedItemCount" in body
+
+
+def test_work_that_nobody_does_calls_somebody_and_a_short_gap_does_not(alarms):
+    for pool in CATALOG.pools:
+        alarm = alarms[f"no-worker-{pool}"]
+        assert {d["Name"]: d["Value"] for d in alarm["Dimensions"]} == {
+            "stage": "prod",
+            "pool": pool,
+        }
+        # Every minute of a quarter of an hour: a GPU needs some of them to come.
+        assert (alarm["Statistic"], alarm["Period"]) == ("Minimum", 60)
+        assert alarm["EvaluationPeriods"] == alarm["DatapointsToAlarm"] == 15
+
+
+def test_an_outbox_that_nobody_wakes_is_as_bad_as_a_late_one(alarms):
+    alarm = alarms["outbox-late"]
+    assert (alarm["TreatMissingData"], alarm["Threshold"]) == ("breaching", 300)
+    assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
+
+
+def test_each_index_has_an_alarm_that_names_it(alarms):
+    for index in INDEXES:
+        metrics_of = alarms[f"throttled-{index.replace('_', '-')}"]["Metrics"]
+        named = {
+            d["Value"]
+            for m in metrics_of
+            if "MetricStat" in m
+            for d in m["MetricStat"]["Metric"]["Dimensions"]
+            if d["Name"] == "GlobalSecondaryIndexName"
+        }
+        assert named == {index}
+
+
+def test_one_lost_worker_wakes_nobody_and_a_quarter_of_all_runs_does(alarms):
+    alarm = alarms["worker-crashes"]
+    [share] = [m["Expression"] for m in alarm["Metrics"] if m["ReturnData"]]
+    assert share == "IF(crashes >= 3, 100 * crashes / runs, 0)"
+    assert alarm["Threshold"] == 20
+
+
+def test_the_page_of_all_alarms_stays_within_what_cloudwatch_takes(observed, resolve):
+    [page] = observed("prod").properties(COMPOSITE)
+    rule = resolve(page["AlarmRule"])
+    assert rule.count("ALARM(") <= 100
+    longest_arn = 20 + 120 + max(len(a["AlarmName"]) for a in observed("prod").properties(ALARM))
+    assert rule.count("ALARM(") * longest_arn <= 10_240
+
+
+def test_every_page_of_the_runbook_is_one_that_its_index_knows():
+    index = (ROOT / "docs/runbook/README.md").read_text()
+    pages = {p.name for p in (ROOT / "docs/runbook").glob("*.md")} - {"README.md"}
+    assert {p for p in pages if f"({p})" not in index} == set()

@@ -120,8 +120,8 @@ class ApiWorld:
             sleep=self._sleep,
         )
         self.api = Rooms(
-            api=Service(desk, api.VERBS, json_logger("api")),
-            admin=Service(AdminDesk(room=room), admin.VERBS, json_logger("admin")),
+            api=Service(desk, api.VERBS, json_logger("api"), "local"),
+            admin=Service(AdminDesk(room=room), admin.VERBS, json_logger("admin"), "local"),
         )
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from taskgate import events
+from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
-from taskgate.gateway.backlog import tell_backlog
+from taskgate.gateway.backlog import pools, tell_backlog
 from taskgate.metrics import measured
 from taskgate.ports import Depth, Message
 from taskgate.testing.memory import MemoryWorld
@@ -32,6 +33,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def put(world: MemoryWorld, *lanes: str) -> None:
     for number, lane in enumerate(lanes):
         world.ports.lanes.send(lane, Message(f"task_{number}", 0))
+
+
+def test_the_pools_are_those_of_the_lanes_that_a_room_knows() -> None:
+    assert pools(CATALOG.lanes()) == list(CATALOG.pools)
 
 
 def test_an_empty_pool_is_told_of_too(world: MemoryWorld, told: list[dict[str, Any]]) -> None:
