@@ -11,7 +11,10 @@ from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from cdk_app.results_bucket import KEYS_OF_RESULTS
 from taskgate.settings import Stage
 
-ITEMS = ("TASK#*", "LEDGER#*", "IDEM#*", "PULSE#*", "RATE#*", "RECEIVER#*", "WORKER#*", "WORKERS#*")
+ITEMS = (
+    "TASK#*", "LEDGER#*", "IDEM#*", "PULSE#*", "RATE#*", "RECEIVER#*", "SALVAGE#*", "WORKER#*",
+    "WORKERS#*",
+)  # fmt: skip
 """Partition keys of what it works on, in both tables. Keys and plans are none of its business, so
 that nothing that gets into this room can issue a key or read one."""
 

@@ -103,6 +103,8 @@ def _task_type(kind: TaskType) -> dict[str, Any]:
         "name": kind.name,
         "title": kind.title,
         "pool": kind.pool,
+        "version": kind.version,
+        "reuse_seconds": kind.reuse_results,
         "limits": {
             "queue_timeout": kind.queue_timeout,
             "run_timeout": kind.run_timeout,

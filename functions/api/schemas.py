@@ -289,6 +289,10 @@ TASK_TYPE: Final[Schema] = {
     "name": TEXT,
     "title": TEXT,
     "pool": TEXT,
+    "version": described(WHOLE, "Raised when the same input brings another result."),
+    "reuse_seconds": described(
+        or_null(WHOLE), "So long a result serves your identical submits; null: it does not."
+    ),
     "limits": object_of(
         dict.fromkeys(("queue_timeout", "run_timeout", "max_run", "deadline"), SECONDS)
     ),

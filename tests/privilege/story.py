@@ -72,6 +72,7 @@ class Story:
             self._people()
             self._machines(receiver, suspect, unstopped)
             self._another_life(suspect)
+            self._given_again()
             self._dead_letters()
             self._operators(suspect)
             self._wrong_callers()
@@ -189,6 +190,16 @@ class Story:
             suspect.cancel("hard")
             assert suspect.wait(30).state == "canceled"
         until(lambda: not self._objects(suspect))
+
+    def _given_again(self) -> None:
+        """What a soft-cancelled run brings is given to the next same submit: the API copies it."""
+        run = {**SMALL, "steps": 20, "step_ms": 200, "prompt": self.secrets.word("a kept prompt")}
+        first = self.client.submit("text_to_image", run)
+        with self._working("gpu"):
+            until(lambda: first.status().state == "processing")
+            first.cancel("soft")
+            assert first.wait(40).state == "canceled"
+        assert self.client.submit("text_to_image", run).submitted.reused_from == first.id
 
     def _swept(self, true: Callable[[], bool]) -> None:
         def swept() -> bool:
