@@ -8,7 +8,7 @@ from constructs import Construct
 from cdk_app.data_stack import DataStack
 from cdk_app.findings import acknowledge_wildcard
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
-from cdk_app.results_bucket import KEYS_OF_RESULTS
+from cdk_app.results_bucket import KEYS_OF_RESULTS, KEYS_OF_UPLOADS
 from taskgate.settings import Stage
 
 ITEMS = (
@@ -39,6 +39,7 @@ class ApiFunction(Construct):
         )
         self.function = made.function
         acknowledge_wildcard(made.role, data.results.results_arn, KEYS_OF_RESULTS)
+        acknowledge_wildcard(made.role, data.results.uploads_arn, KEYS_OF_UPLOADS)
 
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
@@ -72,8 +73,10 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
         ),
         # A lane's count, for `explain` and `queues`.
         allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], data.lanes.arns),
+        # Links are signed with this role, and so are upload forms: they can do no more than it.
         # A kept result is copied for the task that is given it.
         allow(["s3:GetObject", "s3:PutObject"], [data.results.results_arn]),
+        allow(["s3:GetObject", "s3:PutObject"], [data.results.uploads_arn]),
         # A tenant reads the secrets that are derived from it, and cursors are sealed by another.
         allow(["secretsmanager:GetSecretValue"], [data.webhook_master.arn]),
     ]

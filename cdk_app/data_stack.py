@@ -71,4 +71,6 @@ class DataStack(cdk.Stack):
             record_days=stage.record_days,
             lane_limit=stage.lane_limit,
             salvage_seconds=stage.salvage_hours * 3600,
+            upload_days=stage.upload_days,
+            upload_bytes=stage.upload_bytes,
         )

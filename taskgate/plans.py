@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from taskgate.errors import BadSetting
-from taskgate.settings import PRIORITIES
+from taskgate.settings import MOST_UPLOAD_BYTES, PRIORITIES
 from taskgate.slots import MOST_SLOTS
 
 MOST_PER_MINUTE: Final = 60_000
@@ -37,6 +37,8 @@ class Plan:
     priorities: frozenset[str] = frozenset(PRIORITIES)
     max_processing: int | None = None
     """Tasks of one tenant that run at the same time."""
+    max_upload_bytes: int | None = None
+    """Of one file."""
     version: int = 0
 
     def __post_init__(self) -> None:
@@ -44,6 +46,7 @@ class Plan:
         _check(self, "submits_per_minute", 1, MOST_PER_MINUTE)
         _check(self, "burst", 1, 10_000)
         _check(self, "max_processing", 1, MOST_SLOTS)
+        _check(self, "max_upload_bytes", 1, MOST_UPLOAD_BYTES)
         if not self.priorities or self.priorities - set(PRIORITIES):
             found = ",".join(sorted(self.priorities))
             raise BadSetting("priorities", found, "some of " + ", ".join(PRIORITIES))
@@ -61,9 +64,15 @@ FREE: Final = Plan(
     burst=10,
     priorities=frozenset({"normal", "low"}),
     max_processing=2,
+    max_upload_bytes=20 * 1024**2,
 )
 PAID: Final = Plan(
-    name="paid", max_pending=100, submits_per_minute=600, burst=100, max_processing=20
+    name="paid",
+    max_pending=100,
+    submits_per_minute=600,
+    burst=100,
+    max_processing=20,
+    max_upload_bytes=1024**3,
 )
 OPERATOR: Final = Plan(name="operator", max_pending=1000, submits_per_minute=6000, burst=1000)
 BUILT_IN: Final[Mapping[str, Plan]] = {plan.name: plan for plan in (FREE, PAID, OPERATOR)}

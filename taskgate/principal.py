@@ -79,6 +79,7 @@ class Principal:
             "burst": str(self.plan.burst),
             "priorities": " ".join(sorted(self.plan.priorities)),
             "max_processing": _text(self.plan.max_processing),
+            "max_upload_bytes": _text(self.plan.max_upload_bytes),
         }
 
     @classmethod
@@ -106,6 +107,7 @@ def _plan(context: Mapping[str, Any]) -> Plan:
             burst=_number(context.get("burst")) or 1,
             priorities=frozenset(str(context.get("priorities", "")).split()),
             max_processing=_number(context.get("max_processing")),
+            max_upload_bytes=_number(context.get("max_upload_bytes")),
         )
     except (BadSetting, ValueError) as error:
         raise Unauthenticated from error

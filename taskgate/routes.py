@@ -40,6 +40,7 @@ ROUTES: Final = (
     Route("GET", "/v1/tasks/{task_id}/callback"),
     Route("POST", "/v1/tasks/{task_id}/callback/redeliver"),
     Route("GET", "/v1/webhook-secrets"),
+    Route("POST", "/v1/uploads"),
     Route("GET", "/v1/task-types"),
     Route("GET", "/v1/stats"),
     Route("GET", "/v1/queues"),

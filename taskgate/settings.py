@@ -16,6 +16,8 @@ from taskgate.capacity import Host, PoolCapacity, Workers
 from taskgate.errors import BadSetting
 
 PRIORITIES: Final = ("high", "normal", "low")
+MOST_UPLOAD_BYTES: Final = 5 * 1024**3
+"""S3 takes no more in one form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,9 @@ class Stage:
     salvage_hours: int = 24
     """What a soft-cancelled run brought waits so long for its owner's next identical submit."""
     upload_days: int = 7
+    """Uploads are gone after this; no task is accepted that may still wait for one then."""
+    upload_bytes: int = MOST_UPLOAD_BYTES
+    """No upload is larger, whatever a task type or a plan allows."""
     dead_letter_days: int = 90
     """Kept dead letters are evidence: they outlast the tasks' own retention in the queues."""
     log_days: int = 30
@@ -93,6 +98,11 @@ class Stage:
             raise BadSetting("result_days", self.result_days, f"1 to {self.record_days}")
         if not 1 <= self.salvage_hours <= min(168, 24 * self.result_days):
             raise BadSetting("salvage_hours", self.salvage_hours, "1 to 168, within result_days")
+        if not 2 <= self.upload_days <= 365:
+            # A task lives for a day, by default.
+            raise BadSetting("upload_days", self.upload_days, "2 to 365")
+        if not 1 <= self.upload_bytes <= MOST_UPLOAD_BYTES:
+            raise BadSetting("upload_bytes", self.upload_bytes, f"1 to {MOST_UPLOAD_BYTES}")
         if not 1 <= self.clock_shards <= 100:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
         if self.emulator and self.workers.hosted:
@@ -201,6 +211,8 @@ class Environment:
     record_days: int = 90
     lane_limit: int = 100_000
     salvage_seconds: int = 24 * 3600
+    upload_days: int = 7
+    upload_bytes: int = MOST_UPLOAD_BYTES
 
     @property
     def retention(self) -> Retention:
@@ -234,6 +246,8 @@ class Environment:
             record_days=_whole(environ, "record_days"),
             lane_limit=_whole(environ, "lane_limit"),
             salvage_seconds=_whole(environ, "salvage_seconds"),
+            upload_days=_whole(environ, "upload_days"),
+            upload_bytes=_whole(environ, "upload_bytes"),
         )
 
 

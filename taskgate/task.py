@@ -188,6 +188,8 @@ class Task:
     """How many tasks follow when it has ended; what they are stands in an item of its own."""
     max_processing: int | None = None
     """So many tasks of the tenant run at the same time: the plan's cap when it was submitted."""
+    uploads_until: int | None = None
+    """It must have ended by then: what it or its follow-ups read of uploads may be gone later."""
     parent: str | None = None
     """The task that it follows."""
     kept_until: int | None = None

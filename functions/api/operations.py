@@ -9,6 +9,7 @@ from functions.api.callback_operations import CALLBACKS
 from functions.api.fleet import FLEET
 from functions.api.lists import DEFAULT_PAGE
 from functions.api.steering_operations import STEERING
+from functions.api.upload_operations import UPLOADS
 from functions.http.operation import (
     JSON_BODY,
     READS,
@@ -182,6 +183,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         refuses=(*READS, errors.TaskNotFound),
     ),
     **CALLBACKS,
+    **UPLOADS,
     ("GET", "/v1/task-types"): Operation(
         name="listTaskTypes",
         summary="The task types, with the JSON Schema of each input",

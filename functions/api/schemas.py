@@ -14,6 +14,8 @@ from functions.api.bodies import (
     SubmitBody,
 )
 from functions.api.callback_schemas import CALLBACK, DEBTS, RELATIONS
+from functions.api.upload_operations import UPLOAD, UPLOAD_ID_SCHEMA
+from functions.api.uploads import UploadBody
 from functions.http.problems import kinds
 from functions.http.shapes import (
     ID,
@@ -35,6 +37,7 @@ from taskgate.gateway.steering import CancelOutcome
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.task import CancelMode
+from taskgate.uploads import WHOLE as WHOLE_INPUT
 
 
 def components() -> dict[str, Schema]:
@@ -54,6 +57,11 @@ def components() -> dict[str, Schema]:
         "TaskCallback": object_of({"id": ID, **CALLBACK}),
         "WebhookSecrets": object_of(
             {"secrets": described(list_of(TEXT), "`whsec_…`, the newest first.")}
+        ),
+        "UploadTerms": UploadBody.model_json_schema(ref_template=REFERENCE),
+        "Upload": object_of(UPLOAD),
+        "UploadedInput": described(
+            object_of({WHOLE_INPUT: UPLOAD_ID_SCHEMA}), "An input in JSON that was uploaded."
         ),
         "TaskPage": object_of({"tasks": list_of(ref("TaskSummary")), "next_cursor": or_null(TEXT)}),
         "Status": object_of(STATUS),
@@ -103,7 +111,7 @@ def _inputs() -> dict[str, Schema]:
 def _submit() -> dict[str, Schema]:
     """The body of a submit, and the named parts of it."""
     schema = SubmitBody.model_json_schema(ref_template=REFERENCE)
-    inputs = [ref(_input_name(kind.input_model)) for kind in CATALOG]
+    inputs = [*(ref(_input_name(kind.input_model)) for kind in CATALOG), ref("UploadedInput")]
     schema["properties"]["type"]["enum"] = [kind.name for kind in CATALOG]
     schema["properties"]["input"] = {
         "anyOf": inputs,

@@ -13,6 +13,7 @@ from functions.api import (
     results,
     status,
     tasks,
+    uploads,
     verbs,
 )
 from functions.api.desk import Desk
@@ -37,6 +38,7 @@ VERBS: Final[Verbs[Desk]] = {
     ("GET", "/v1/tasks/{task_id}/callback"): callbacks.attempts,
     ("POST", "/v1/tasks/{task_id}/callback/redeliver"): callbacks.redeliver,
     ("GET", "/v1/webhook-secrets"): callbacks.secrets,
+    ("POST", "/v1/uploads"): uploads.begin,
     ("GET", "/v1/task-types"): pages.task_types,
     ("GET", "/v1/stats"): pages.stats,
     ("GET", "/v1/queues"): pages.queues,

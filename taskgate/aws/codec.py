@@ -278,6 +278,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "callback": _Field(_write_callback, _read_callback),
     "follow_ups": _NUMBER,
     "max_processing": _NUMBER,
+    "uploads_until": _NUMBER,
     "parent": _TEXT,
     "kept_until": _NUMBER,
     "reused_from": _TEXT,

@@ -77,6 +77,7 @@ def _encode(plan: Plan) -> dict[str, Value]:
         "submits_per_minute": plan.submits_per_minute,
         "burst": plan.burst,
         "max_processing": plan.max_processing,
+        "max_upload_bytes": plan.max_upload_bytes,
         "version": plan.version + 1,
     }
     return {
@@ -95,6 +96,7 @@ def _decode(item: Item) -> Plan:
         burst=int_of(item, "burst"),
         priorities=frozenset(item["priorities"]["SS"]),
         max_processing=int_of(item, "max_processing") or None,
+        max_upload_bytes=int_of(item, "max_upload_bytes") or None,
         version=int_of(item, "version"),
     )
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from taskgate.errors import BadSetting, UnknownTaskType
+from taskgate.errors import BadSetting
 from taskgate.lifecycle.retry import RetryPolicy
-from taskgate.settings import PRIORITIES
 from taskgate.slots import MOST_SLOTS
 
 LONGEST_REUSE: Final = 7 * 86_400
@@ -79,31 +77,3 @@ class TaskType:
     def lane(self, priority: str) -> str:
         """The lane of a priority: ``<pool>-<priority>``."""
         return f"{self.pool}-{priority}"
-
-
-class Catalog:
-    """The task types by name."""
-
-    def __init__(self, types: Sequence[TaskType]) -> None:
-        self._types = {t.name: t for t in types}
-
-    def __iter__(self) -> Iterator[TaskType]:
-        return iter(self._types.values())
-
-    def __getitem__(self, name: str) -> TaskType:
-        if name not in self._types:
-            raise UnknownTaskType
-        return self._types[name]
-
-    def find(self, name: str) -> TaskType | None:
-        """The type, or None when this deployment does not serve it (any more)."""
-        return self._types.get(name)
-
-    @property
-    def pools(self) -> tuple[str, ...]:
-        """The pools that any type uses, in a stable order."""
-        return tuple(sorted({t.pool for t in self}))
-
-    def lanes(self) -> tuple[str, ...]:
-        """The lanes of every pool: one SQS queue each."""
-        return tuple(f"{pool}-{priority}" for pool in self.pools for priority in PRIORITIES)

@@ -14,7 +14,6 @@ from taskgate.cli.connection import Connection, LocalNote
 from taskgate.cli.demo_chain import finished, told_of
 from taskgate.cli.demo_showing import RESULTS, title, watched, where
 from taskgate.cli.exits import CommandError, Exit
-from taskgate.cli.inputs import read_input
 from taskgate.cli.listening import Heard, receiving
 from taskgate.cli.local import local_gateway, running_note
 from taskgate.cli.printing import aside, say, size_of
@@ -29,7 +28,7 @@ QUESTIONS: Final = (
     ("My PDF is broken. Will the task be tried again?", "invalid_input"),
 )
 """A question, and words of the passage that answers it."""
-CHUNK: Final = ("chunk_chars=400", "overlap_chars=60")
+CHUNK: Final = {"chunk_chars": 400, "overlap_chars": 60}
 PICTURE: Final = {
     "prompt": "a lighthouse at dusk, calm sea",
     "seed": 7,
@@ -78,7 +77,9 @@ def _gateway() -> Iterator[LocalNote]:
 
 def _embed(client: Taskgate, document: Path, proof: Proof) -> None:
     title(f"A PDF goes in over HTTP: {document} ({size_of(document.stat().st_size)})")
-    given = read_input(CHUNK, None, document)
+    upload = client.upload(document)
+    say(("  uploaded to the bucket by a signed form: ", ""), (upload.id, "bold"))
+    given = {**CHUNK, "format": "pdf", "document": upload.ref}
     handle = client.submit("embed_document", given)
     task = watched(handle, proof)
     again = client.submit("embed_document", given, idempotency_key=handle.idempotency_key)

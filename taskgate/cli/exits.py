@@ -31,6 +31,7 @@ from taskgate.client import (
     TaskEnded,
     Unreachable,
     Unsendable,
+    UploadRefused,
     WaitTimeout,
 )
 
@@ -60,7 +61,7 @@ _CODES: tuple[tuple[type[ClientError] | tuple[type[ClientError], ...], Exit], ..
     (TaskEnded, Exit.ENDED_BADLY),
     ((NotConfigured, Unsendable), Exit.USAGE),
     (NotFound, Exit.NOT_FOUND),
-    (Refused, Exit.REFUSED),
+    ((Refused, UploadRefused), Exit.REFUSED),
     (WaitTimeout, Exit.WAIT_TIMED_OUT),
 )
 
@@ -75,6 +76,7 @@ _ADVICE: Mapping[type[ClientError], str] = {
     NotConfigured: "Give --url and --api-key, or run `taskgate dev` in this folder.",
     Unsendable: "Nothing was sent; correct the input.",
     Misunderstood: "Check the address (TASKGATE_URL or --url).",
+    UploadRefused: "Upload it again; its bytes must not change meanwhile.",
     DownloadCorrupt: "Try again; if it stays, the file in the bucket is damaged.",
 }
 

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
+
+from taskgate.client import Upload
 
 Labels = Annotated[
     list[str] | None, typer.Option("-m", "--metadata", metavar="KEY=VALUE", help="A label.")
 ]
 
+MAX_INLINE: Final = 60 * 1024
+"""Bytes of a document that fit into a submit, as base64 too."""
+_FIELD: Final = re.compile(r"(?P<field>[a-z][a-z0-9_]*)=(?P<path>.+)")
 _TEXT_FORMATS: Mapping[str, str] = {".md": "markdown", ".markdown": "markdown"}
 
 
-def read_input(pairs: Iterable[str], whole: str | None, document: Path | None) -> dict[str, Any]:
-    """The input: `--input` first, then the document, then each `-i`, which wins."""
+Send = Callable[[Path], Upload]
+"""Uploads a file."""
+
+
+def read_input(
+    pairs: Iterable[str], whole: str | None, files: Iterable[str], send: Send
+) -> dict[str, Any]:
+    """The input: `--input` first, then each `--file`, then each `-i`, which wins."""
     given = _object(whole) if whole else {}
-    if document:
-        given |= _document(document)
+    for file in files:
+        given |= _file(file, send)
     return given | dict(map(_pair, pairs))
 
 
@@ -51,8 +63,22 @@ def _object(whole: str) -> dict[str, Any]:
     return parsed
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """A PDF travels as base64, everything else as text."""
+def _file(given: str, send: Send) -> dict[str, Any]:
+    """``field=path`` is uploaded, and the field refers to it; a path alone is a document."""
+    named = _FIELD.fullmatch(given)
+    if named:
+        path = Path(named["path"])
+        _require_file(path)
+        return {named["field"]: send(path).ref}
+    return _document(Path(given), send)
+
+
+def _document(path: Path, send: Send) -> dict[str, Any]:
+    """A small PDF travels as base64, a small text as text; what is larger is uploaded."""
+    _require_file(path)
+    if path.stat().st_size > MAX_INLINE:
+        kind = "pdf" if path.suffix.lower() == ".pdf" else _text_format(path)
+        return {"format": kind, "document": send(path).ref}
     content = _read(path)
     if content.startswith(b"%PDF"):
         return {"format": "pdf", "content_base64": base64.b64encode(content).decode()}
@@ -60,7 +86,16 @@ def _document(path: Path) -> dict[str, Any]:
         text = content.decode()
     except UnicodeDecodeError:
         raise typer.BadParameter(f"{path} is neither a PDF nor UTF-8 text") from None
-    return {"format": _TEXT_FORMATS.get(path.suffix.lower(), "text"), "text": text}
+    return {"format": _text_format(path), "text": text}
+
+
+def _text_format(path: Path) -> str:
+    return _TEXT_FORMATS.get(path.suffix.lower(), "text")
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise typer.BadParameter(f"{path}: No such file")
 
 
 def _pair(pair: str) -> tuple[str, Any]:

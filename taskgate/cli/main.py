@@ -25,6 +25,7 @@ from taskgate.cli import (
     steering,
     submitting,
     switches,
+    uploading,
     watching,
 )
 from taskgate.cli.connection import connect
@@ -73,6 +74,7 @@ def connected(
 
 
 app.command("submit")(submitting.submit)
+app.command("upload")(uploading.upload)
 app.command("get")(reading.get)
 app.command("watch")(watching.watch)
 app.command("result")(reading.result)

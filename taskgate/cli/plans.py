@@ -10,7 +10,7 @@ import typer
 from taskgate.cli.exits import CommandError, Exit
 from taskgate.cli.office import Local, Office, StageName, at_work, open_office
 from taskgate.cli.options import AsJson
-from taskgate.cli.printing import aside, out, plain, print_json, say, table
+from taskgate.cli.printing import aside, out, plain, print_json, say, size_of, table
 
 if TYPE_CHECKING:
     from taskgate.aws.plans import DynamoPlans
@@ -54,6 +54,7 @@ def set_(
         list[str] | None, typer.Option(help="high, normal or low; again for more.")
     ] = None,
     max_processing: Limit = None,
+    max_upload_bytes: Limit = None,
     as_json: AsJson = False,
 ) -> None:
     """Set what is named and keep the rest; a new plan starts as `free` is built in."""
@@ -63,6 +64,7 @@ def set_(
         "burst": burst,
         "priorities": frozenset(priority) if priority else None,
         "max_processing": _limit(max_processing),
+        "max_upload_bytes": _limit(max_upload_bytes),
     }
     _check_name(name)
     given = {field: value for field, value in changes.items() if value is not None}
@@ -118,11 +120,14 @@ def _check_name(name: str) -> None:
 
 
 def _show(plans: list[Plan]) -> None:
-    rows = table("plan", "pending", "a minute", "at once", "priorities", "running", "from")
+    columns = ("pending", "a minute", "at once", "priorities", "running", "upload", "from")
+    rows = table("plan", *columns)
     for plan in plans:
         rates = (plan.submits_per_minute or UNLIMITED, plan.burst, _names(plan))
+        upload = size_of(plan.max_upload_bytes) if plan.max_upload_bytes else UNLIMITED
         source = "set" if plan.version else "built in"
-        cells = (plan.name, plan.max_pending, *rates, plan.max_processing or UNLIMITED, source)
+        running = plan.max_processing or UNLIMITED
+        cells = (plan.name, plan.max_pending, *rates, running, upload, source)
         rows.add_row(*(plain(str(cell)) for cell in cells))
     out().print(rows)
     aside("pending: unfinished tasks of a user. running: tasks of a tenant at the same time.")
@@ -140,5 +145,6 @@ def _as_json(plan: Plan) -> dict[str, object]:
         "burst": plan.burst,
         "priorities": sorted(plan.priorities),
         "max_processing": plan.max_processing,
+        "max_upload_bytes": plan.max_upload_bytes,
         "version": plan.version,
     }

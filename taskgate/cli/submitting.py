@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +21,14 @@ Pairs = Annotated[
 WholeInput = Annotated[
     str | None, typer.Option("--input", metavar="JSON|@FILE", help="The whole input.")
 ]
-Document = Annotated[Path | None, typer.Option("--file", help="A document: PDF, Markdown or text.")]
+Files = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--file",
+        metavar="PATH|FIELD=PATH",
+        help="A document (PDF, Markdown, text); or a file to upload for a field.",
+    ),
+]
 ExpectedSeconds = Annotated[int | None, typer.Option(min=1, help="How long you expect it to run.")]
 CallbackUrl = Annotated[str | None, typer.Option(metavar="URL", help="Post its end there.")]
 CallbackEvents = Annotated[
@@ -52,7 +58,7 @@ def submit(
     *,
     pairs: Pairs = None,
     whole: WholeInput = None,
-    file: Document = None,
+    files: Files = None,
     priority: Annotated[Priority, typer.Option(help="Which lane.")] = Priority.NORMAL,
     labels: Labels = None,
     at: At = None,
@@ -71,9 +77,10 @@ def submit(
     as_json: AsJson = False,
 ) -> None:
     """Hand a task in; its id is printed before anything else happens."""
-    handle = client_of(context).submit(
+    client = client_of(context)
+    handle = client.submit(
         type_,
-        read_input(pairs or (), whole, file),
+        read_input(pairs or (), whole, files or (), client.upload),
         priority=priority.value,
         metadata=read_labels(labels or ()),
         **_start(at, after),
@@ -87,7 +94,7 @@ def submit(
     )
     _announce(handle, as_json=as_json, waiting=wait)
     if wait:
-        follow(client_of(context), handle.id, timeout=timeout, as_json=as_json, whole=as_json)
+        follow(client, handle.id, timeout=timeout, as_json=as_json, whole=as_json)
 
 
 def _start(at: str | None, after: int | None) -> dict[str, Any]:

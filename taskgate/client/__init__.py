@@ -31,6 +31,7 @@ from taskgate.client.errors import (
     TaskTimedOut,
     Unreachable,
     Unsendable,
+    UploadRefused,
     WaitTimeout,
 )
 from taskgate.client.handle import TaskHandle
@@ -49,6 +50,7 @@ from taskgate.client.models import (
     Task,
     TaskError,
     TaskType,
+    Upload,
     Workers,
 )
 from taskgate.client.taskgate import Taskgate
@@ -90,6 +92,8 @@ __all__ = [
     "Taskgate",
     "Unreachable",
     "Unsendable",
+    "Upload",
+    "UploadRefused",
     "WaitTimeout",
     "WebhookError",
     "Workers",

@@ -16,7 +16,8 @@
     │   ├── TaskTimedOut
     │   └── TaskCanceled
     ├── WaitTimeout            you stopped waiting, the task goes on: `task_id`, `task`
-    └── DownloadCorrupt        the bytes are not those that the task's manifest names
+    ├── DownloadCorrupt        the bytes are not those that the task's manifest names
+    └── UploadRefused          the bucket did not take the file: it is not the one that was announced
 """
 
 from __future__ import annotations
@@ -138,3 +139,11 @@ class DownloadCorrupt(ClientError):
     def __init__(self, name: str, expected: str, got: str) -> None:
         super().__init__(f"{name} has sha256 {got}, the task's manifest says {expected}.")
         self.name = name
+
+
+class UploadRefused(ClientError):
+    """The bucket did not take the file."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(f"The bucket refused the file with HTTP {status}: {said[:300]}")
+        self.status = status

@@ -55,6 +55,28 @@ class ResultFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that was uploaded, for inputs to refer to."""
+
+    id: str
+    size: int
+    sha256: str
+    content_type: str
+    kept_until: datetime | None = None
+    """It is there until then at least."""
+
+    @property
+    def ref(self) -> dict[str, str]:
+        """What stands for it in a field of an input."""
+        return {"upload": self.id}
+
+    @property
+    def whole(self) -> dict[str, str]:
+        """What stands for it in the place of a whole input, when it is one in JSON."""
+        return {"$upload": self.id}
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What a task brought: its files, and a small output of its own."""
 

@@ -30,13 +30,14 @@ from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
 from taskgate.client.models import Explanation, Queue, Result, Stats, Task, TaskType, Workers
 from taskgate.client.steering import Steering
 from taskgate.client.transport import Transport, task_path, understood
+from taskgate.client.uploading import Uploads
 from taskgate.client.watching import Clock, Watch
 from taskgate.client.writing import Moment, Span, filters, moment_text, seconds_of
 
 PAGE: Final = 50
 
 
-class Taskgate(Steering, Callbacks):
+class Taskgate(Steering, Callbacks, Uploads):
     """A Taskgate gateway. Safe to share between threads; close it, or use it in a ``with``.
 
     Address and key come from the arguments or from ``TASKGATE_URL`` and ``TASKGATE_API_KEY``.

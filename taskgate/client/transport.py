@@ -42,7 +42,7 @@ class Transport:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.base_url = checked_url(base_url)
-        self._backoff, self._sleep = backoff or Backoff(), sleep
+        self.backoff, self.sleep = backoff or Backoff(), sleep
         self._http = httpx.Client(
             headers={
                 "Authorization": f"Bearer {checked_key(api_key)}",
@@ -95,10 +95,10 @@ class Transport:
             if isinstance(answer, httpx.Response) and answer.status_code not in BUSY:
                 return answer
             asked = retry_after_of(answer) if isinstance(answer, httpx.Response) else None
-            delay = None if once else self._backoff.delay(tried, asked)
+            delay = None if once else self.backoff.delay(tried, asked)
             if delay is None:
                 return _given_up(answer, request, tried)
-            self._sleep(delay)
+            self.sleep(delay)
 
     def _attempt(self, request: httpx.Request) -> httpx.Response | httpx.TransportError:
         try:

@@ -9,6 +9,7 @@ from taskgate.errors import LaneFull, PriorityNotAllowed, RateLimited, Unavailab
 from taskgate.events import event, swallowed
 from taskgate.ports import Ports
 from taskgate.principal import Principal
+from taskgate.task import Owner
 
 REMEMBERED_MS: Final = 5_000
 
@@ -23,13 +24,16 @@ def check_priority(principal: Principal, priority: str) -> None:
         )
 
 
-def check_rate(ports: Ports, principal: Principal) -> None:
-    """Take one of the user's submits, 1 call; `RateLimited` with the time to come back."""
+def check_rate(ports: Ports, principal: Principal, what: str = "submits") -> None:
+    """Take one of the user's submits, 1 call; `RateLimited` with the time to come back.
+
+    Other things that are asked for at the same rate are counted apart.
+    """
     plan, owner = principal.plan, principal.owner
     if plan.interval_ms is None:
         return
     try:
-        again_at = ports.rates.admit(f"RATE#{owner}", plan.interval_ms, plan.burst)
+        again_at = ports.rates.admit(_rate(what, owner), plan.interval_ms, plan.burst)
     except Unavailable as error:
         # The rate keeps one user from hurting others; while it is away, nobody is to be hurt by
         # us instead. The books still hold each user to their unfinished tasks.
@@ -38,10 +42,14 @@ def check_rate(ports: Ports, principal: Principal) -> None:
     if again_at is not None:
         event("rate_limited", owner=str(owner), plan=plan.name)
         raise RateLimited(
-            f"Your plan allows {plan.submits_per_minute} submits a minute,"
+            f"Your plan allows {plan.submits_per_minute} {what} a minute,"
             f" and {plan.burst} at once.",
             retry_after=max(1, -(-(again_at - ports.now()) // 1000)),
         )
+
+
+def _rate(what: str, owner: Owner) -> str:
+    return f"RATE#{owner}" if what == "submits" else f"RATE#{what}#{owner}"
 
 
 @dataclass

@@ -23,6 +23,7 @@ from taskgate.gateway.inputs import checked_input
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.submitting import send_created
 from taskgate.gateway.timeouts import limits_of
+from taskgate.gateway.uploaded import of_step
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, RetryPolicy
@@ -125,6 +126,7 @@ def _child(
         metadata=parent.metadata,
         callback=step.callback,
         follow_ups=len(step.then),
+        uploads_until=of_step(catalog, environment, step),
         parent=parent.id,
         max_processing=parent.max_processing,
     )

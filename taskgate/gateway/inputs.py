@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from taskgate.catalog import TaskType
 from taskgate.errors import FieldProblem, InvalidInput
+from taskgate.uploads import UPLOAD_ID, WHOLE, whole_text
 
 MAX_INPUT_BYTES: Final = 96 * 1024
 """Of the input as JSON: room for a 64 KiB text and its escapes (docs/decisions/0004)."""
@@ -21,7 +22,7 @@ def checked_input(kind: TaskType, given: Mapping[str, Any]) -> str:
     try:
         model = kind.input_model.model_validate(dict(given))
     except ValidationError as error:
-        raise InvalidInput(fields=_fields(error)) from None
+        raise InvalidInput(fields=field_problems(error)) from None
     values = model.model_dump(mode="json")
     for name, value in values.items():
         _text_fits(f"input.{name}", value)
@@ -33,7 +34,18 @@ def checked_input(kind: TaskType, given: Mapping[str, Any]) -> str:
     return text
 
 
-def _fields(error: ValidationError) -> list[FieldProblem]:
+def input_text(kind: TaskType, given: Mapping[str, Any]) -> str:
+    """What stands on record as the input: itself, or which upload it is."""
+    if set(given) != {WHOLE}:
+        return checked_input(kind, given)
+    upload_id = given[WHOLE]
+    if not (isinstance(upload_id, str) and UPLOAD_ID.fullmatch(upload_id)):
+        raise InvalidInput(fields=[FieldProblem(f"input.{WHOLE}", "must be upload_ and a ULID")])
+    return whole_text(upload_id)
+
+
+def field_problems(error: ValidationError) -> list[FieldProblem]:
+    """Each field of an input that does not fit."""
     return [
         FieldProblem(".".join(("input", *map(str, e["loc"]))), e["msg"])
         for e in error.errors(include_url=False, include_context=False, include_input=False)

@@ -31,6 +31,7 @@ from taskgate.principal import Principal
 from taskgate.task import Task, TaskError
 
 MAX_EXTENSION: Final = 6 * 3600
+UPLOAD_GOES: Final = "What it reads of uploads may be gone before a new life of it ends: upload again, and submit anew."
 
 
 def extend(ports: Ports, who: Principal, task_id: str, seconds: int, reason: str = "") -> Task:
@@ -92,6 +93,8 @@ def reopen(ports: Ports, catalog: Catalog, who: Principal, task_id: str, reason:
     """Give a failed or timed-out task another life: fresh budgets, the history kept."""
 
     def change(task: Task, made: Stamp) -> Change:
+        if task.uploads_until is not None and made.at + task.limits.deadline > task.uploads_until:
+            raise VerbNotAllowed(UPLOAD_GOES, task.state)
         return transitions.reopen(task, made, policy_of(catalog, task).budgets())
 
     return _sent(ports, _act(ports, who, task_id, reason, change))

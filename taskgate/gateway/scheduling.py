@@ -10,6 +10,7 @@ from taskgate.events import swallowed
 from taskgate.gateway.reading import visible
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.steering import changed
+from taskgate.gateway.uploaded import require_kept
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.states import State
@@ -27,6 +28,13 @@ class Start:
 
     run_at: int | None = None
     delay: int | None = None
+
+    @property
+    def field(self) -> str:
+        """The field of the request that says when it starts; the input, when none does."""
+        if self.delay is not None:
+            return "delay"
+        return "input" if self.run_at is None else "run_at"
 
     def at(self, now: int) -> int:
         """The moment (epoch ms), which may be past; `InvalidRequest` when it is too far ahead."""
@@ -52,6 +60,7 @@ def reschedule(ports: Ports, who: Principal, task_id: str, start: Start, reason:
 
     def change(current: Task) -> Change:
         made = stamp(ports.now(), who.actor_for(current.owner), reason)
+        require_kept(current, max(run_at, made.at) + current.limits.deadline, start.field)
         return transitions.reschedule(current, made, run_at)
 
     after = changed(ports, task, change)

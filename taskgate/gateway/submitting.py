@@ -19,11 +19,12 @@ from taskgate.events import swallowed
 from taskgate.gateway import admitting, reusing, switching
 from taskgate.gateway.admitting import LaneDepths
 from taskgate.gateway.chains import Step, check_steps, write_steps
-from taskgate.gateway.inputs import checked_input
+from taskgate.gateway.inputs import input_text
 from taskgate.gateway.scheduling import AT_ONCE, Start
 from taskgate.gateway.stamps import new_task_id, stamp
 from taskgate.gateway.switching import KnownSwitches
 from taskgate.gateway.timeouts import limits_of
+from taskgate.gateway.uploaded import Uploaded, require_kept
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
 from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
@@ -74,23 +75,25 @@ def submit(
     """Accept a task: 4 calls, 2 for one that is scheduled; now it is on record and will end.
 
     The limits are looked at from the cheapest to the dearest: what costs no call (the switches are
-    remembered), then the user's
-    rate, then the lane where `depths` are known, and the books in the write itself.
+    remembered), then the user's rate, then the lane where `depths` are known, then its uploads (a
+    call each), and the books in the write itself.
     """
     principal.require("tasks:write")
     kind = catalog[request.type]
     if switches:
         switching.admit(switches.now(ports), kind.name, ports.now())
     admitting.check_priority(principal, request.priority)
-    text = checked_input(kind, request.input)
+    text = input_text(kind, request.input)
     check_steps(request.then, catalog)
     now = ports.now()
-    task = transitions.submit(
-        _blank(kind, environment, principal, request, now), stamp(now, principal.actor)
-    )
+    blank = _blank(kind, environment, principal, request, now)
     admitting.check_rate(ports, principal)
-    if depths and task.state is not State.SCHEDULED:
-        depths.check(ports, task.lane, environment.lane_limit)
+    if depths and blank.run_at is None:
+        depths.check(ports, blank.lane, environment.lane_limit)
+    uploads = Uploaded(ports=ports, catalog=catalog, environment=environment, owner=principal.owner)
+    blank = uploads.bound(blank, request.input, request.then)
+    require_kept(blank, blank.deadline_at, request.start.field)
+    task = transitions.submit(blank, stamp(now, principal.actor))
     submission = Submission(
         task=task,
         input=text,

@@ -24,6 +24,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
+_FORM_BYTES: Final = 64 * 1024
+"""Of a form's body: its fields come before its file."""
+_FORM_KEY: Final = re.compile(rb'name="key"\r\n\r\n([^\r]+)\r\n')
 _CREDENTIAL: Final = re.compile(r"(ASIA\w+)/\d{8}/[\w-]+/([\w-]+)/aws4_request")
 
 
@@ -33,7 +36,9 @@ def recorded(emulated: App, record: Path, role_of: Callable[[str], str]) -> App:
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         signer = _signer(scope) if scope["type"] == "http" else None
         if signer is None:
-            await emulated(scope, receive, send)
+            posted = await _emulated(emulated, scope, receive, send)
+            if form := _form(scope, posted):
+                _write(record, form | {"role": role_of(form["role"])})
             return
         key, service = signer
         if refusal := _refusal(record, role_of(key), scope):
@@ -56,6 +61,29 @@ def recorded(emulated: App, record: Path, role_of: Callable[[str], str]) -> App:
         _write(record, {"role": role_of(key), "status": status, **call})
 
     return app
+
+
+async def _emulated(emulated: App, scope: Message, receive: Receive, send: Send) -> bytes:
+    """Pass a request on that nobody signed in its head; the beginning of its body, if it has one."""
+    body = bytearray()
+
+    async def heard() -> Message:
+        message = await receive()
+        body.extend((message.get("body") or b"")[: _FORM_BYTES - len(body)])
+        return message
+
+    await emulated(scope, heard, send)
+    return bytes(body)
+
+
+def _form(scope: Message, body: bytes) -> dict[str, Any] | None:
+    """A file that was posted by a signed form: whoever signed it needs the right to put it there."""
+    signed, key = _CREDENTIAL.search(body.decode("latin-1")), _FORM_KEY.search(body)
+    if scope["type"] != "http" or scope["method"] != "POST" or not (signed and key):
+        return None
+    path = f"{unquote(scope['path']).rstrip('/')}/{key[1].decode()}"
+    common = {"operation": "", "method": "PUT", "query": {}, "body": ""}
+    return {"role": signed[1], "status": 0, "service": signed[2], "path": path, **common}
 
 
 def refuse_next(record: Path, *, role: str, operation: str, answer: dict[str, Any]) -> Path:

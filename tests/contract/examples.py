@@ -119,6 +119,8 @@ def _is_given_up(api: Recorder) -> None:
 def _is_run_again(api: Recorder) -> None:
     """A suspect that is not waited for; and all that is no task."""
     api.post(f"/v1/tasks/{api.stalled()}/recover", {"reason": "the GPU is gone"})
+    terms = {"content_type": "application/pdf", "bytes": 482113, "name": "handbook.pdf"}
+    api.post("/v1/uploads", terms)
     for route in ROUTES:
         if "{" not in route.path and route.method == "GET":
             api.get(route.path, replace(OPERATOR, owner=ADA.owner))
@@ -132,6 +134,9 @@ def _tidied(text: str) -> str:
     ids = list(dict.fromkeys(re.findall(r"task_[0-9A-Z]{26}", text)))
     for number, task_id in enumerate(ids, 1):
         text = text.replace(task_id, f"task_01M3250V00EXAMP{number:011}")
+    text = re.sub(r"upload_[0-9A-Z]{26}", "upload_01M3250V00EXAMP00000000001", text)
+    text = text.replace("memory://results", "https://results.example.com/")
+    text = re.sub(r'"policy": "[^"\\]*(?:\\.[^"\\]*)*"', '"policy": "…"', text)
     text = re.sub(r"memory://[^\"?]*/([\w.]+)\?[^\"]*", r"https://results.example.com/\1?…", text)
     return re.sub(r"whsec_[\w+/=]+", SECRET, text)
 

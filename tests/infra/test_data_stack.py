@@ -4,6 +4,7 @@ import pytest
 
 from taskgate.catalog import CATALOG
 from taskgate.settings import STAGES, stage
+from taskgate.uploads import MARGIN_MS
 
 TABLE, BUCKET, QUEUE = "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::Queue"
 DAY = 24 * 3600
@@ -142,6 +143,16 @@ def refuses_plain_http(policy) -> bool:
         and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
         for statement in policy["PolicyDocument"]["Statement"]
     )
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_fresh_upload_outlives_every_task_that_can_start_at_once(synthesise, name):
+    [bucket] = synthesise(name)[0].properties(BUCKET)
+    rules = {rule["Id"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
+    kept = rules["uploads"]["ExpirationInDays"] * DAY
+    assert kept == stage(name).upload_days * DAY
+    # What would live longer is refused at submit; these must never be.
+    assert all(kind.deadline * 1000 + MARGIN_MS < kept * 1000 for kind in CATALOG)
 
 
 def test_bytes_are_cleared_away_by_age_and_by_kind(data):

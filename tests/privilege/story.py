@@ -100,6 +100,13 @@ class Story:
         assert self.client.submit(
             "embed_document", text, priority="high", idempotency_key=document.idempotency_key
         ).replayed
+        upload = self.client.upload(
+            f"An upload is its owner's, says {word('an upload')}.".encode(),
+            content_type="text/plain",
+            name=word("an upload's name"),
+        )
+        uploaded = self.client.submit("embed_document", {"document": upload.ref})
+        assert uploaded.wait(60).succeeded
         broken = b64encode(f"no PDF, {word('a broken document')}".encode()).decode()
         failing = self.client.submit(
             "embed_document",

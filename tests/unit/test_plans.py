@@ -50,6 +50,8 @@ WRONG = (
     {"submits_per_minute": 60_001},
     {"burst": 0},
     {"max_processing": 0},
+    {"max_upload_bytes": 0},
+    {"max_upload_bytes": 5 * 1024**3 + 1},
     {"priorities": frozenset()},
     {"priorities": frozenset({"urgent"})},
 )

@@ -23,11 +23,15 @@ class Counted:
         return called
 
 
-def counting(calls: list[str]) -> Callable[[Ports], Ports]:
-    """Ports whose calls are listed in `calls`; signing a URL and looking at the clock are none."""
+def counting(calls: list[str], *more: str) -> Callable[[Ports], Ports]:
+    """Ports whose calls are listed in `calls`; signing a URL and looking at the clock are none.
+
+    Those of the bucket are listed when it is asked for: `results`.
+    """
 
     def between(ports: Ports) -> Ports:
-        named = [f.name for f in fields(ports) if f.name not in {"now", "results"}]
+        left_out = {"now", "results"} - {*more}
+        named = [f.name for f in fields(ports) if f.name not in left_out]
         return replace(ports, **{n: Counted(getattr(ports, n), n, calls) for n in named})
 
     return between

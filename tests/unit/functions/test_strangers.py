@@ -18,6 +18,7 @@ BEHIND_A_KEY = [route for route in ROUTES if not route.public]
 COLLEAGUE = Principal(Owner("acme", "bob"), ADA.scopes, 50, "k3")
 BODIES = {
     "/v1/tasks": '{"type":"text_to_image","input":{"prompt":"x"}}',
+    "/v1/uploads": '{"content_type":"application/pdf","bytes":9}',
     "/v1/tasks/{task_id}/extend": '{"seconds":60}',
     "/v1/tasks/{task_id}/priority": '{"priority":"low"}',
     "/v1/tasks/{task_id}/reschedule": '{"delay":60}',
