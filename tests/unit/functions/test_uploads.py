@@ -136,14 +136,16 @@ def test_a_task_that_refers_to_an_upload_is_taken_for_one_call_more() -> None:
     calls: list[str] = []
     api = ApiWorld(between=counting(calls, "results"))
     upload_id = uploaded(api)
-    calls.clear()
-    assert api.submit(embedding(upload_id)).status == 202
-    assert calls.count("results.look") == 1
-    inline = len(calls) - 1
+    api.submit(PROMPT)  # what is remembered for a while is known after it
     calls.clear()
     assert api.submit(PROMPT).status == 202
-    assert len(calls) == inline
-    assert not [call for call in calls if call.startswith("results")]
+    inline = sorted(calls)
+    assert not [call for call in inline if call.startswith("results")]
+    calls.clear()
+    assert api.submit(embedding(upload_id)).status == 202
+    assert sorted(call for call in calls if call != "lanes.waiting") == sorted(
+        [*inline, "results.look"]
+    )
 
 
 def test_an_input_that_was_uploaded_whole_costs_one_call_more_too() -> None:
