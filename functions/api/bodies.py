@@ -21,6 +21,7 @@ from taskgate.gateway.scheduling import MAX_AHEAD_SECONDS, Start
 from taskgate.gateway.submitting import SubmitRequest
 from taskgate.task import CancelMode
 
+MAX_LABELS: Final = 16
 MAX_METADATA_BYTES: Final = 1024
 MAX_SECONDS: Final = 39_600
 """No run may be longer: SQS hides a message for at most 12 hours."""
@@ -106,7 +107,7 @@ class SubmitBody(Body):
     metadata: Annotated[
         dict[Label, LabelText],
         Field(
-            max_length=16,
+            max_length=MAX_LABELS,
             description="Your own labels, at most 1024 bytes in all; kept, and good for filters.",
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it

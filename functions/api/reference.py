@@ -1,4 +1,4 @@
-"""Writes docs/reference/http.md and openapi.json from the code: python -m functions.api.reference.
+"""Writes docs/reference/{http,contract}.md and openapi.json from the code: python -m functions.api.reference.
 
 A test compares what is checked in with what this makes, so that they cannot drift.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from functions.api import contract_table
 from functions.api.openapi import document
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -20,7 +21,11 @@ def files() -> Mapping[str, str]:
     """What the folder must hold, by file name."""
     made = document()
     text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
-    return {"openapi.json": text, "http.md": "\n".join(_page(made)) + "\n"}
+    return {
+        "openapi.json": text,
+        "http.md": "\n".join(_page(made)) + "\n",
+        "contract.md": contract_table.page(),
+    }
 
 
 def write() -> None:

@@ -14,7 +14,7 @@ from taskgate.plans import OPERATOR
 from taskgate.ports import Ports, Submission
 from taskgate.testing.faults import Crash
 from tests.unit.functions.api_world import ADA, PROMPT, ApiWorld
-from tests.unit.functions.ports_between import Broken
+from tests.unit.functions.ports_between import Broken, counting
 from tests.unit.functions.test_round_trips import PROBED
 
 KEY = {"Idempotency-Key": "k"}
@@ -213,3 +213,24 @@ def test_an_error_of_ours_after_the_write_is_answered_by_the_next_try_with_that_
     assert (again.status, again.json["id"]) == (202, task_id)
     assert again.headers["Idempotent-Replayed"] == "true"
     assert len(api.tasks) == 1
+
+
+@pytest.mark.parametrize("limited", [False, True], ids=["no rate", "a rate"])
+def test_a_replay_is_two_calls_and_where_the_plan_has_a_rate_a_third_and_one_of_its_submits(
+    limited: bool,
+) -> None:
+    calls: list[str] = []
+    api = ApiWorld(between=counting(calls))
+    plan = replace(OPERATOR, submits_per_minute=6 if limited else None, burst=2)
+    caller = replace(ADA, plan=plan)
+    first = api.submit(caller=caller, key="k")
+    calls.clear()
+    again = api.submit(caller=caller, key="k")
+    assert again.json["id"] == first.json["id"]
+    asked = [call for call in calls if call not in {"lanes.waiting", "switches.read_switches"}]
+    assert asked == ["rates.admit"] * limited + ["tasks.create", "tasks.get"]
+    third = api.submit(caller=caller, key="k")
+    assert third.status == (429 if limited else 202)
+    if limited:
+        api.world.clock.advance(int(third.headers["Retry-After"]))
+        assert api.submit(caller=caller, key="k").json["id"] == first.json["id"]
