@@ -7,7 +7,7 @@ it is open, tasks line up for slots of their own, so that the end of an outage i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol
@@ -23,6 +23,8 @@ PROBING_MS: Final = 20_000
 """So long nobody else probes: longer than a whole attempt may take, so a lost prober is replaced."""
 SLOT_MS: Final = 100
 """Between two tasks of a receiver's line: a backlog goes out at 10 a second."""
+LATE_MS: Final = 60_000
+"""So late a task of a line may be brought, by the queue or by the backstop."""
 
 
 class Breaker(StrEnum):
@@ -46,6 +48,8 @@ class Health:
     next_probe_at: int = 0
     version: int = 0
     """Of the stored record; a write names the one that it saw."""
+    line_at: int = field(default=0, compare=False)
+    """The next free slot of its line; only read."""
 
     @property
     def is_open(self) -> bool:

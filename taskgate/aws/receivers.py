@@ -139,6 +139,7 @@ class DynamoReceivers:
             opened_at=int_of(item, "opened_at") or None,
             next_probe_at=int_of(item, "next_probe_at"),
             version=version,
+            line_at=int_of(item, "line_at"),
         )
 
 

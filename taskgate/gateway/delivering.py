@@ -96,6 +96,8 @@ class Go:
 
     seen: Health
     probe: bool = False
+    in_line: bool = False
+    """A backlog is about: take a `turn` right before it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def admit(
     """Whether a callback that is due may go to its receiver now. One read while the host is well."""
     seen = receivers.get(receiver)
     if not seen.is_open:
-        return Go(seen)
+        return Go(seen, in_line=now < seen.line_at + breaker.LATE_MS)
     probe = breaker.probing(seen, now)
     if seen.next_probe_at <= now and (recorded := receivers.swap(receiver, seen, probe)):
         return Go(recorded, probe=True)
@@ -137,6 +139,15 @@ def admit(
     # Behind a probe under way, or behind the one to come.
     not_before = seen.next_probe_at if seen.next_probe_at > now else probe.next_probe_at
     return PutOff(receivers.line_up(receiver, not_before, breaker.SLOT_MS))
+
+
+def turn(receivers: Receivers, receiver: str, now: int) -> int:
+    """When one of a backlog may be sent (epoch ms): each has a moment of its own, whenever the queue
+    brings its task. A queue delays by whole seconds, and may be late.
+
+    The wait is short: as many turns are taken at once as attempts are under way at once.
+    """
+    return receivers.line_up(f"{receiver}|turn", now, breaker.SLOT_MS)
 
 
 def note(

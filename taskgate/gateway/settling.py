@@ -7,6 +7,7 @@ once are one, since each write names the version that it read.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -31,6 +32,8 @@ from taskgate.webhooks.signing import signed
 PAGE: Final = 100
 MOST_DETAIL: Final = 80
 """Bytes that are kept of what is said about an attempt: a task with its callback stays small."""
+LONGEST_TURN_MS: Final = 5_000
+"""A turn is two seconds ahead at most; another machine's clock may be wrong, and the lease is short."""
 LONGEST_DELAY: Final = 900
 """Seconds that a message may be delayed; a later attempt is the clock's to bring."""
 
@@ -61,6 +64,7 @@ class Outbox:
     secrets: Callable[[str], tuple[str, ...]]
     """A tenant's signing secrets, the newest first."""
     draw: Callable[[], float] = random.random
+    sleep: Callable[[float], None] = time.sleep
 
     def settle(self, task_id: str) -> str:
         """Settle the first duty of the task that is due; returns what was done."""
@@ -169,22 +173,24 @@ class Outbox:
         # Nobody else tries while this attempt is under way, whatever becomes of us.
         task = self.ports.tasks.apply(owing.begun(task, self._stamp()))
         started = self.ports.now()
-        attempt = self._sent_to(task)
+        attempt = self._sent_to(task, receiver if admitted.in_line else None)
         noted, draw = self.ports.now(), self.draw()
         delivering.note(self.ports.receivers, receiver, admitted, attempt, now=noted, draw=draw)
         return self._recorded(task, attempt, started)
 
-    def _sent_to(self, task: Task) -> Attempt:
+    def _sent_to(self, task: Task, line: str | None) -> Attempt:
         assert task.callback is not None  # noqa: S101 - a callback is owed
         text = self.ports.tasks.callback_body(task.id, task.generation, announcing.body(task))
-        raw = text.encode()
-        headers = signed(
-            announcing.message_id(task),
-            self.ports.now() // 1000,
-            raw,
-            self.secrets(task.owner.tenant),
-        )
+        raw, secrets = text.encode(), self.secrets(task.owner.tenant)
+        if line is not None:
+            self._wait_for_turn(line)
+        headers = signed(announcing.message_id(task), self.ports.now() // 1000, raw, secrets)
         return self.courier(task.callback.url, headers, raw)
+
+    def _wait_for_turn(self, line: str) -> None:
+        now = self.ports.now()
+        ahead = delivering.turn(self.ports.receivers, line, now) - now
+        self.sleep(min(ahead, LONGEST_TURN_MS) / 1000)
 
     def _recorded(self, task: Task, attempt: Attempt, started: int) -> str:
         assert task.callback is not None  # noqa: S101 - a callback is owed

@@ -19,7 +19,8 @@ class MemoryReceivers:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, receiver: str) -> Health:
-        return self.records.get(receiver, Health())
+        health = self.records.get(receiver, Health())
+        return replace(health, line_at=self.lines.get(receiver, 0))
 
     def swap(self, receiver: str, seen: Health, new: Health) -> Health | None:
         with self.lock:

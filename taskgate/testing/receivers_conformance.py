@@ -80,9 +80,11 @@ class ReceiversConformance:
     ) -> None:
         receivers.line_up(receiver, AT, 100)
         assert receivers.get(receiver) == Health()
+        assert receivers.get(receiver).line_at == AT + 100
         assert receivers.swap(receiver, Health(), ILL)
         assert receivers.line_up(receiver, AT, 100) == AT + 100
         assert receivers.get(receiver) == replace(ILL, version=1)
+        assert receivers.get(receiver).line_at == AT + 200
 
     def test_the_unwell_are_listed_with_their_health_and_nobody_else(
         self, receivers: Receivers, receiver: str

@@ -183,6 +183,7 @@ class Life:
             environment=self.environment,
             courier=self._deliver,
             secrets=lambda tenant: secrets_for(bytes(32), tenant, [1]),
+            sleep=self.clock.advance,
         )
         self.errands: list[str] = []
         outbox.errands_due([0], self.clock() + 50_000)

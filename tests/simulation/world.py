@@ -140,6 +140,7 @@ class Simulation:
             courier=self._deliver,
             secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
             draw=self.rng.random,
+            sleep=lambda _: None,
         )
 
     def run(self) -> Simulation:

@@ -106,6 +106,7 @@ class ApiWorld:
             courier=self._post,
             secrets=self._secrets,
             draw=lambda: 0.5,
+            sleep=self.world.clock.advance,
         )
         self.meanwhile: dict[int, Callable[[], object]] = {}
         """What happens after so many seconds of a long poll."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from pathlib import Path
 
 import pytest
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway import operating
+from taskgate.gateway import cleaning, operating
 from taskgate.gateway.worker import Produced
 from taskgate.lifecycle.states import State
 from tests.unit.gateway.test_settling import Post
@@ -43,9 +41,14 @@ def test_a_clean_up_under_way_does_not_remove_what_a_reopened_task_has_made(
 
 
 def test_what_refused_attempts_left_behind_is_removed_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level(logging.INFO, "taskgate")
+    counted: list[tuple[str, object, object]] = []
+    monkeypatch.setattr(
+        cleaning,
+        "event",
+        lambda name, **told: counted.append((name, told["kind"], told["objects"])),
+    )
     post, path = Post(), tmp_path / "x.bin"
     task = post.submitted()
     gateway(post.world, draw=0.0).fail(claimed(post.world), CRASHED)
@@ -55,8 +58,4 @@ def test_what_refused_attempts_left_behind_is_removed_and_counted(
     gateway(post.world).succeed(claimed(post.world), [Produced("x.bin", str(path), "x/y")], None)
     post.run()
     assert list(post.world.results.objects) == [f"r/acme/{task.id}/2/x.bin"]
-    told = [json.loads(r.getMessage()) for r in caplog.records if r.name == "taskgate"]
-    counted = [line for line in told if line["event"] == "cleaned"]
-    assert [(c["task"], c["kind"], c["objects"]) for c in counted] == [
-        (task.id, "refused_attempts", 2)
-    ]
+    assert counted == [("cleaned", "refused_attempts", 2)]

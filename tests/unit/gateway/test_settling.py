@@ -63,6 +63,7 @@ class Post:
             courier=self.letters,
             secrets=lambda tenant: secrets_for(MASTER, tenant, [1]),
             draw=lambda: 0.5,
+            sleep=self.world.clock.advance,
         )
 
     def task(self, task_id: str) -> Task:
