@@ -225,7 +225,10 @@ class RescheduleBody(Body):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"delay": 3600}],
-            "anyOf": [{"required": ["run_at"]}, {"required": ["delay"]}],
+            "anyOf": [
+                {"required": ["run_at"], "properties": {"run_at": {"type": "string"}}},
+                {"required": ["delay"], "properties": {"delay": {"type": "integer"}}},
+            ],
         }
     )
 

@@ -12,13 +12,14 @@ from functions.api.results import LINK_SECONDS
 from functions.http import strict_json
 from functions.http.problems import kinds, title_of
 from taskgate.catalog import CATALOG
+from taskgate.errors import BodyTooLarge, RateLimited
 from taskgate.gateway import chains, listing, reading, scheduling, submitting
 from taskgate.plans import BUILT_IN, Plan
 from taskgate.routes import ROUTES, Route
 from taskgate.settings import STAGES
 
 PROD: Final = STAGES["prod"]
-LIMITING: Final = frozenset({413, 429})
+LIMITING: Final = frozenset({BodyTooLarge.status, RateLimited.status})
 ROUTES_HEAD: Final = (
     "| route | scope | function | limits | other refusals |",
     "|---|---|---|---|---|",

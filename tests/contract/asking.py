@@ -23,6 +23,10 @@ CHECKS: Final = (
     "allow_header_conformance",
     "ignored_auth",
 )
+"""All but `positive_data_acceptance`: four things that we refuse no schema can forbid. A cursor is
+sealed, so no pattern tells a good one; `161.0` is an integer to JSON Schema and a float to us, as 1
+and 1.0 are two requests; an input belongs to its type; a time must lie ahead, and not beside a delay.
+"""
 COUNT: Final = re.compile(r"Test cases:\s*\n\s*(\d+) generated", re.MULTILINE)
 
 
