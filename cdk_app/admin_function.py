@@ -9,6 +9,9 @@ from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
+ITEMS = ("TASK#*", "LEDGER#*", "PULSE#*")
+"""Partition keys of what it shows, in both tables. It changes no task: that is the API's to do."""
+
 
 class AdminFunction(Construct):
     """The admin room's function. Exposes `function`."""
@@ -31,7 +34,15 @@ class AdminFunction(Construct):
 
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
+    table = data.tasks.table.table_arn
     return [
-        allow(["dynamodb:BatchGetItem"], [data.tasks.table.table_arn]),
-        allow(["dynamodb:BatchGetItem"], [data.ephemeral.table.table_arn]),
+        allow(["dynamodb:BatchGetItem"], [table, data.ephemeral.table.table_arn], keys=ITEMS),
+        allow(["dynamodb:GetItem", "dynamodb:PutItem"], [table], keys=["KEY#*", "PLAN#*"]),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], keys=["#keys", "#plans"]),
+        allow(
+            ["dynamodb:Query"],
+            [data.tasks.index_arn("by_clock"), data.tasks.index_arn("by_problem")],
+        ),
+        # Cursors are sealed by a key that is derived from it.
+        allow(["secretsmanager:GetSecretValue"], [data.webhook_master.arn]),
     ]

@@ -7,34 +7,21 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from taskgate.errors import ExpiredKey, KeyEnded, Unauthenticated, Unavailable, UnknownKey
-from taskgate.keystore import ApiKey, Keys, KeyStore, Mark
+from taskgate.keystore import ApiKey, Keys, KeyStore
+from taskgate.marks import NOBODY, Acting
 from taskgate.plans import BuiltIn, Plans, plan_of
 from taskgate.principal import Principal
 from taskgate.task import Owner
 
+KEY_ID: Final = re.compile(r"[a-z0-9]{12}")
 SHAPE: Final = re.compile(r"tg_([a-z0-9]{12})_([A-Za-z0-9_-]{43})")
 MAX_REBUILDS: Final = 5
 BUILT_IN_ALONE: Final = BuiltIn()
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
-
-
-@dataclass(frozen=True, slots=True)
-class Acting:
-    """An operator at work: who, and when (epoch ms)."""
-
-    who: str
-    at: int
-
-    def mark(self, what: str) -> Mark:
-        """The line that the key's trail gets."""
-        return Mark(self.at, self.who, what)
-
-
-NOBODY: Final = Acting("", 0)
 
 
 def issue(

@@ -8,7 +8,6 @@
     │   └── LeaseLost             ... found that the attempt is no longer ours
     ├── IllegalTransition         a verb was asked of a state that does not know it
     ├── IdTaken                   a new record's id is on record already
-    ├── UnknownKey, KeyEnded      an operator asked to change an API key that cannot be changed
     ├── Unavailable               a store could not answer just now; nothing is known to have changed
     └── Problem                   the caller's request cannot be served (functions/http/problems.py maps it)
         ├── InvalidRequest
@@ -23,8 +22,8 @@
         ├── Unauthenticated
         │   └── ExpiredKey
         ├── MissingScope
-        ├── TaskNotFound, ResultFileNotFound
-        ├── ResultNotReady, VerbNotAllowed, NoCallback
+        ├── TaskNotFound, ResultFileNotFound, UnknownKey, LedgerNotFound
+        ├── ResultNotReady, VerbNotAllowed, NoCallback, KeyEnded, PlanMoved
         ├── IdempotencyKeyReused
         ├── PriorityNotAllowed
         ├── TooManyPendingTasks, RateLimited, LaneFull
@@ -79,14 +78,6 @@ class IllegalTransition(TaskgateError):
 
 class IdTaken(TaskgateError):
     """There is a record of this id already; nothing was written."""
-
-
-class UnknownKey(TaskgateError):
-    """There is no such API key."""
-
-
-class KeyEnded(TaskgateError):
-    """The API key is revoked or has expired."""
 
 
 class Unavailable(TaskgateError):
@@ -255,6 +246,30 @@ class TaskExpired(Problem):
     def __init__(self, state: str, ended: str) -> None:
         super().__init__(f"The task {state.replace('_', ' ')} at {ended}; the rest is not kept.")
         self.state, self.ended = state, ended
+
+
+class UnknownKey(Problem):
+    """There is no such API key."""
+
+    code, status = "key_not_found", 404
+
+
+class KeyEnded(Problem):
+    """The API key is revoked or has expired."""
+
+    code, status = "key_ended", 409
+
+
+class PlanMoved(Problem):
+    """Somebody else set this plan at the same time. Look at it, then set it again."""
+
+    code, status = "plan_moved", 409
+
+
+class LedgerNotFound(Problem):
+    """Nothing was ever submitted for this user."""
+
+    code, status = "ledger_not_found", 404
 
 
 class NoCallback(Problem):

@@ -6,22 +6,11 @@ Every method may raise `Unavailable`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Protocol
 
+from taskgate.marks import Mark, marked
 from taskgate.ports import Page
 from taskgate.task import Owner
-
-MAX_TRAIL: Final = 20
-"""A key's trail is bounded: of more than so many marks the oldest go, but never the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One line of a key's trail: who did what to it, and when (epoch ms)."""
-
-    at: int
-    who: str
-    what: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +32,7 @@ class ApiKey:
 
     def marked(self, mark: Mark) -> ApiKey:
         """The key with one more mark on its trail."""
-        first, rest = self.trail[:1], (*self.trail[1:], mark)
-        return replace(self, trail=(*first, *rest[-(MAX_TRAIL - len(first)) :]))
+        return replace(self, trail=marked(self.trail, mark))
 
     def state(self, now_seconds: int) -> str:
         """``active``, ``revoked`` or ``expired``."""

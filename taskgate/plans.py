@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from taskgate.errors import BadSetting
+from taskgate.marks import Mark
 from taskgate.settings import MOST_UPLOAD_BYTES, PRIORITIES
 from taskgate.slots import MOST_SLOTS
 
@@ -40,6 +41,8 @@ class Plan:
     max_upload_bytes: int | None = None
     """Of one file."""
     version: int = 0
+    trail: tuple[Mark, ...] = ()
+    """Who set it, and when."""
 
     def __post_init__(self) -> None:
         _check(self, "max_pending", 1, 1_000_000)

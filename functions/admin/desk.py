@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions.rooms import Room
+from taskgate.gateway.cursors import Cursors
+from taskgate.keystore import KeyStore
+from taskgate.plans import PlanStore
 from taskgate.ports import Ports
 
 
@@ -13,6 +16,9 @@ class Desk:
     """Lives as long as the process."""
 
     room: Room
+    keys: KeyStore
+    plans: PlanStore
+    cursors: Cursors
 
     @property
     def ports(self) -> Ports:

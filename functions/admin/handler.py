@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -10,9 +11,21 @@ from functions.admin.service import VERBS
 from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import open_room
+from taskgate.aws import clients
+from taskgate.aws.keys import DynamoKeys
+from taskgate.aws.master import cursor_key
+from taskgate.aws.plans import DynamoPlans
+from taskgate.gateway.cursors import Cursors
 
 _ROOM = open_room(os.environ)
-_ADMIN = Service(Desk(room=_ROOM), VERBS, json_logger("admin"), _ROOM.environment.stage)
+_DYNAMODB, _TABLE = clients.dynamodb(), _ROOM.environment.tasks_table
+_DESK = Desk(
+    room=_ROOM,
+    keys=DynamoKeys(_DYNAMODB, table=_TABLE),
+    plans=DynamoPlans(_DYNAMODB, table=_TABLE),
+    cursors=Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master)),
+)
+_ADMIN = Service(_DESK, VERBS, json_logger("admin"), _ROOM.environment.stage)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

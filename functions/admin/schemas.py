@@ -1,10 +1,26 @@
-"""JSON Schemas of what this room answers with."""
+"""JSON Schemas of what goes into this room and out of it."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from functions.http.shapes import TEXT, TIME, Schema, described, list_of, object_of, or_null, ref
+from functions.admin.bodies import IssueBody, PlanBody, RevokeBody, RotateBody
+from functions.http.shapes import (
+    ID,
+    REFERENCE,
+    TEXT,
+    TIME,
+    WHOLE,
+    Schema,
+    described,
+    list_of,
+    object_of,
+    or_null,
+    ref,
+)
+from taskgate.apikeys import KEY_ID, SHAPE
+from taskgate.principal import SCOPES
+from taskgate.settings import PRIORITIES
 from taskgate.task import Duty
 
 KEPT: Final[Schema] = {
@@ -19,8 +35,69 @@ KEPT: Final[Schema] = {
         }
     ),
 }
+NEXT: Final = described(or_null(TEXT), "The cursor of the next page; null on the last.")
+TRAIL: Final = described(
+    list_of(object_of({"at": TIME, "actor": TEXT, "what": TEXT})),
+    "Who did what to it, and when: the first and the latest 19.",
+)
+KEY: Final[Schema] = {
+    "id": {"type": "string", "pattern": f"^{KEY_ID.pattern}$"},
+    "tenant": TEXT,
+    "user": TEXT,
+    "scopes": list_of({"type": "string", "enum": sorted(SCOPES)}),
+    "plan": or_null(TEXT),
+    "max_pending": described(or_null(WHOLE), "The key's own limit; null takes the plan's."),
+    "expires_at": or_null(TIME),
+    "state": {"type": "string", "enum": ["active", "revoked", "expired"]},
+    "history": TRAIL,
+}
+PLAN: Final[Schema] = {
+    "name": TEXT,
+    "max_pending": WHOLE,
+    "submits_per_minute": described(or_null(WHOLE), "Null: not limited."),
+    "burst": WHOLE,
+    "priorities": list_of({"type": "string", "enum": sorted(PRIORITIES)}),
+    "max_processing": described(or_null(WHOLE), "Null: not limited."),
+    "max_upload_bytes": described(or_null(WHOLE), "Null: not limited."),
+    "version": described(WHOLE, "How often it was set; 0 as it is built in."),
+    "history": TRAIL,
+}
+_ROW: Final = object_of({**KEPT, "task": ref("TaskSummary")})
 
 
 def components() -> dict[str, Schema]:
     """Every named schema."""
-    return {"AdminTask": object_of({**KEPT, "task": ref("Task")})}
+    return {
+        "IssueKey": IssueBody.model_json_schema(ref_template=REFERENCE),
+        "RotateKey": RotateBody.model_json_schema(ref_template=REFERENCE),
+        "RevokeKey": RevokeBody.model_json_schema(ref_template=REFERENCE),
+        "SetPlan": PlanBody.model_json_schema(ref_template=REFERENCE),
+        "AdminTask": object_of({**KEPT, "task": ref("Task")}),
+        "UnsettledTasks": object_of({"tasks": list_of(_ROW), "next_cursor": NEXT}),
+        "ProblemTasks": object_of({"day": TEXT, "tasks": list_of(_ROW), "next_cursor": NEXT}),
+        "UserLedger": object_of(
+            {
+                "tenant": TEXT,
+                "user": TEXT,
+                "balanced": described(
+                    {"type": "boolean"}, "Whether `submitted` is the sum of all the others."
+                ),
+                "active_tasks": list_of(ID),
+                "books": ref("Stats"),
+            }
+        ),
+        "ApiKey": object_of(KEY),
+        "ApiKeys": object_of({"keys": list_of(ref("ApiKey")), "next_cursor": NEXT}),
+        "NewApiKey": object_of(
+            {
+                "key": {
+                    "type": "string",
+                    "pattern": f"^{SHAPE.pattern}$",
+                    "description": "The key itself, this once.",
+                },
+                **KEY,
+            }
+        ),
+        "Plan": object_of(PLAN),
+        "Plans": object_of({"plans": list_of(ref("Plan"))}),
+    }

@@ -11,12 +11,12 @@ from aws_lambda_powertools.event_handler import Response
 from functions import VERSION
 from functions.api import openapi
 from functions.api.desk import Desk
+from functions.http import views
 from functions.http.answers import JSON, answer, text_of
 from functions.http.asked import Asked
 from functions.http.times import when
 from taskgate.catalog.tasktype import TaskInput, TaskType
 from taskgate.gateway import reading
-from taskgate.ports import Ledger
 from taskgate.switches import Kind, Switch
 
 DOCS: Final = Path(__file__).with_name("docs.html")
@@ -40,7 +40,7 @@ def task_types(desk: Desk, asked: Asked) -> Response[str]:
 def stats(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/stats`: the caller's ledger."""
     asked.query()
-    return answer(_books(reading.stats(desk.ports, asked.principal)))
+    return answer(views.books(reading.stats(desk.ports, asked.principal)))
 
 
 def queues(desk: Desk, asked: Asked) -> Response[str]:
@@ -120,28 +120,10 @@ def _queue(lane: str, waiting: int) -> dict[str, Any]:
     return {"lane": lane, "pool": pool, "priority": priority, "waiting": waiting}
 
 
-def _books(ledger: Ledger) -> dict[str, Any]:
-    """The caller's ledger; the means are over the tasks that have ended."""
-    return {
-        "active": len(ledger.active),
-        "submitted": ledger.submitted,
-        "succeeded": ledger.succeeded,
-        "failed": ledger.failed,
-        "timed_out": ledger.timed_out,
-        "canceled": ledger.canceled,
-        "mean_wait_seconds": _mean(ledger.wait_ms, ledger.ended),
-        "mean_run_seconds": _mean(ledger.run_ms, ledger.ended),
-    }
-
-
 @cache
 def _input_schema(model: type[TaskInput]) -> dict[str, Any]:
     """Built once: it costs more than all else that an answer takes."""
     return model.model_json_schema()
-
-
-def _mean(total_ms: int, count: int) -> float | None:
-    return round(total_ms / count / 1000, 3) if count else None
 
 
 @cache

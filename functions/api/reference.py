@@ -97,8 +97,8 @@ def _lines(made: Mapping[str, Any], named: Mapping[str, Any], before: str) -> It
     schema = made["components"]["schemas"][named["$ref"].rpartition("/")[2]]
     required = schema.get("required", ())
     for field, about in schema["properties"].items():
-        default = about.get("default")
-        need = "required" if field in required else f"default `{json.dumps(default)}`"
+        optional = f"default `{json.dumps(about['default'])}`" if "default" in about else "optional"
+        need = "required" if field in required else optional
         yield f"- `{before}{field}` ({need}): {_described(about)}"
         if "$ref" in about:
             yield from _lines(made, about, f"{before}{field}.")

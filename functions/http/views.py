@@ -14,7 +14,7 @@ from taskgate.gateway.relating import Child, Relations
 from taskgate.gateway.steering import CancelOutcome
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
-from taskgate.ports import Pulse
+from taskgate.ports import Ledger, Pulse
 from taskgate.task import Limits, ResultFile, Task, TaskError, Tried
 
 
@@ -128,6 +128,20 @@ def budgets(budgets: Budgets) -> dict[str, dict[str, int]]:
     }
 
 
+def books(ledger: Ledger) -> dict[str, Any]:
+    """A user's ledger; the means are over the tasks that have ended."""
+    return {
+        "active": len(ledger.active),
+        "submitted": ledger.submitted,
+        "succeeded": ledger.succeeded,
+        "failed": ledger.failed,
+        "timed_out": ledger.timed_out,
+        "canceled": ledger.canceled,
+        "mean_wait_seconds": _mean(ledger.wait_ms, ledger.ended),
+        "mean_run_seconds": _mean(ledger.run_ms, ledger.ended),
+    }
+
+
 def urls(task_id: str) -> dict[str, str]:
     """Where to go on, as paths below the API's address, which is the caller's to know."""
     home = f"/v1/tasks/{task_id}"
@@ -235,3 +249,7 @@ _OUTCOMES: Final[Mapping[CancelOutcome, Callable[[Task], str]]] = {
     CancelOutcome.CANCELING: _under_way,
     CancelOutcome.TOO_LATE: lambda task: f"Too late: it had ended as {task.state} before.",
 }
+
+
+def _mean(total_ms: int, count: int) -> float | None:
+    return round(total_ms / count / 1000, 3) if count else None

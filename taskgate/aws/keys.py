@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.values import Item, Value, b, int_of, listed, n, s, ss, text_of
+from taskgate.aws.trails import trail, trail_of
+from taskgate.aws.values import Item, Value, b, int_of, n, s, ss, text_of
 from taskgate.errors import IdTaken
-from taskgate.keystore import ApiKey, Mark
+from taskgate.keystore import ApiKey
 from taskgate.ports import Page
 from taskgate.task import Owner
 
@@ -99,7 +100,7 @@ def _encode(key: ApiKey) -> dict[str, Value]:
         "principal": s(str(key.owner)),
         "scopes": ss(key.scopes),
         "version": n(key.version + 1),
-        "trail": listed([_mark(mark) for mark in key.trail]),
+        "trail": trail(key.trail),
     }
     optional = {"max_pending": key.max_pending, "valid_until": key.expires_at}
     item |= {name: n(value) for name, value in optional.items() if value}
@@ -121,16 +122,8 @@ def _decode(item: Item) -> ApiKey:
         expires_at=int_of(item, "valid_until") or None,
         revoked="revoked" in item,
         version=int_of(item, "version"),
-        trail=tuple(_read_mark(v["M"]) for v in item["trail"]["L"]) if "trail" in item else (),
+        trail=trail_of(item),
     )
-
-
-def _mark(mark: Mark) -> Value:
-    return {"M": {"at": n(mark.at), "who": s(mark.who), "what": s(mark.what)}}
-
-
-def _read_mark(value: Item) -> Mark:
-    return Mark(int_of(value, "at"), text_of(value, "who"), text_of(value, "what"))
 
 
 def _id(item: Item) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
+from taskgate.aws.trails import trail, trail_of
 from taskgate.aws.values import Item, Value, int_of, n, s, ss, text_of
 from taskgate.plans import Plan
 
@@ -84,6 +85,7 @@ def _encode(plan: Plan) -> dict[str, Value]:
         **_key(plan.name),
         "owner": s(LISTED),
         "priorities": ss(plan.priorities),
+        "trail": trail(plan.trail),
         **{name: n(value) for name, value in numbers.items() if value is not None},
     }
 
@@ -98,6 +100,7 @@ def _decode(item: Item) -> Plan:
         max_processing=int_of(item, "max_processing") or None,
         max_upload_bytes=int_of(item, "max_upload_bytes") or None,
         version=int_of(item, "version"),
+        trail=trail_of(item),
     )
 
 

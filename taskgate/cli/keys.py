@@ -16,9 +16,9 @@ from taskgate.cli.options import AsJson
 from taskgate.cli.printing import aside, out, plain, print_json, say, table
 
 if TYPE_CHECKING:
-    from taskgate.apikeys import Acting
     from taskgate.aws.keys import DynamoKeys
     from taskgate.keystore import ApiKey
+    from taskgate.marks import Acting
 
 UNITS: Final = {"h": 3600, "d": 86_400}
 DEFAULT_SCOPES: Final = ("tasks:read", "tasks:write")
@@ -143,9 +143,9 @@ def _keys(office: Office) -> DynamoKeys:
 
 
 def _acting(office: Office) -> Acting:
-    from taskgate.apikeys import Acting  # noqa: PLC0415
+    from taskgate.gateway.key_keeping import acting  # noqa: PLC0415
 
-    return Acting(office.who.owner.user, office.ports.now())
+    return acting(office.who, office.ports.now())
 
 
 def _signing_secrets(office: Office, tenant: str) -> list[str]:

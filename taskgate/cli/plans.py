@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -27,18 +27,15 @@ app = typer.Typer(no_args_is_help=True, help="Show plans, and set their limits a
 @app.command("show")
 def show(*, stage: StageName = None, local: Local = False, as_json: AsJson = False) -> None:
     """Show every plan with its limits: those that were set, and those built in."""
-    from taskgate.plans import BUILT_IN  # noqa: PLC0415
+    from taskgate.gateway.plan_keeping import every_plan  # noqa: PLC0415
 
     office = open_office(stage, local=local)
     with at_work():
-        store = _plans(office)
-        # By their keys where they are known: the index may be a moment behind.
-        named = [store.get_plan(name) or BUILT_IN[name] for name in BUILT_IN]
-        others = [plan for plan in store.list_plans() if plan.name not in BUILT_IN]
+        found = every_plan(_plans(office))
     if as_json:
-        print_json([_as_json(plan) for plan in (*named, *others)])
+        print_json([_as_json(plan) for plan in found])
     else:
-        _show([*named, *others])
+        _show(found)
 
 
 @app.command("set")
@@ -70,7 +67,7 @@ def set_(
     given = {field: value for field, value in changes.items() if value is not None}
     office = open_office(stage, local=local)
     with at_work():
-        plan = _set(_plans(office), name, given)
+        plan = _set(office, name, given)
     if as_json:
         print_json(_as_json(plan))
     else:
@@ -78,23 +75,21 @@ def set_(
         say(f"{plan.name} is set; a key that was just used may have the old limits for a minute")
 
 
-def _set(store: DynamoPlans, name: str, given: dict[str, Any]) -> Plan:
-    from taskgate.errors import BadSetting  # noqa: PLC0415
-    from taskgate.plans import BUILT_IN, FREE  # noqa: PLC0415
+def _set(office: Office, name: str, given: dict[str, Any]) -> Plan:
+    from taskgate.errors import BadSetting, PlanMoved  # noqa: PLC0415
+    from taskgate.gateway.key_keeping import acting  # noqa: PLC0415
+    from taskgate.gateway.plan_keeping import set_plan  # noqa: PLC0415
 
-    old = store.get_plan(name) or BUILT_IN.get(name) or replace(FREE, name=name)
-    fields: dict[str, Any] = {
-        field: None if value == UNLIMITED else value for field, value in given.items()
-    }
+    fields = {field: None if value == UNLIMITED else value for field, value in given.items()}
+    by = acting(office.who, office.ports.now())
     try:
-        plan = replace(old, **fields)
+        return set_plan(_plans(office), name, fields, by)
     except BadSetting as error:
         raise typer.BadParameter(str(error)) from error
-    if not store.write_plan(plan):
+    except PlanMoved as error:
         raise CommandError(
             f"Another operator set {name} at the same time.", "Look, then set it again.", Exit.USAGE
-        )
-    return plan
+        ) from error
 
 
 def _plans(office: Office) -> DynamoPlans:
@@ -119,7 +114,7 @@ def _check_name(name: str) -> None:
         raise typer.BadParameter("a name is 1 to 64 letters, digits, or one of _ . @ -")
 
 
-def _show(plans: list[Plan]) -> None:
+def _show(plans: Sequence[Plan]) -> None:
     columns = ("pending", "a minute", "at once", "priorities", "running", "upload", "from")
     rows = table("plan", *columns)
     for plan in plans:
@@ -147,4 +142,5 @@ def _as_json(plan: Plan) -> dict[str, object]:
         "max_processing": plan.max_processing,
         "max_upload_bytes": plan.max_upload_bytes,
         "version": plan.version,
+        "trail": [{"at": m.at, "who": m.who, "what": m.what} for m in plan.trail],
     }

@@ -8,7 +8,8 @@ import pytest
 
 from taskgate.apikeys import every
 from taskgate.errors import IdTaken
-from taskgate.keystore import MAX_TRAIL, ApiKey, KeyStore, Mark
+from taskgate.keystore import ApiKey, KeyStore
+from taskgate.marks import MAX_TRAIL, Mark
 from taskgate.task import Owner
 
 KEY = ApiKey(

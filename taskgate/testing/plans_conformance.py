@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from taskgate.marks import Mark
 from taskgate.plans import FREE, OPERATOR, PAID, Plan, PlanStore
 
 
@@ -20,6 +21,7 @@ class PlansConformance:
     @pytest.mark.parametrize("plan", [FREE, PAID, OPERATOR], ids=lambda plan: plan.name)
     def test_a_plan_reads_back_as_it_was_set(self, plans: PlanStore, plan: Plan) -> None:
         assert plans.get_plan(plan.name) is None
+        plan = replace(plan, trail=(Mark(1, "olga", "set"),))
         assert plans.write_plan(plan)
         assert plans.get_plan(plan.name) == replace(plan, version=1)
 

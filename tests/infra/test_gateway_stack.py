@@ -108,7 +108,9 @@ def test_no_role_may_do_everything_or_touch_everything(gateway, resolve):
             # Results, uploads and dead letters under their prefixes.
             prefix = re.sub(r"/(r|in|dead)/\*$", "", resource)
             assert "*" not in prefix
-            assert "index/" not in resource or resource.endswith(("by_user", "by_clock"))
+            assert "index/" not in resource or resource.endswith(
+                ("by_user", "by_clock", "by_problem")
+            )
     assert not [r for r in gateway.properties("AWS::IAM::Role") if "ManagedPolicyArns" in r]
 
 
@@ -126,6 +128,20 @@ def leading_keys(template, resolve, function_id):
 
 def test_the_authorizer_may_read_keys_and_plans_and_nothing_else(gateway, resolve):
     assert leading_keys(gateway, resolve, "Authorizer") == {("KEY#*", "PLAN#*")}
+
+
+def test_the_admin_room_reads_tasks_and_books_and_keeps_keys_and_plans(gateway, resolve):
+    found = {
+        tuple(listed(statement["Action"])): statement["Condition"]["ForAllValues:StringLike"]
+        for name, policy in gateway.of_type("AWS::IAM::Policy").items()
+        if name.startswith("AdminFunction")
+        for statement in map(resolve, policy["Properties"]["PolicyDocument"]["Statement"])
+        if "Condition" in statement
+    }
+    leading = {actions: condition["dynamodb:LeadingKeys"] for actions, condition in found.items()}
+    assert leading["dynamodb:BatchGetItem",] == ["TASK#*", "LEDGER#*", "PULSE#*"]
+    assert leading["dynamodb:GetItem", "dynamodb:PutItem"] == ["KEY#*", "PLAN#*"]
+    assert leading["dynamodb:Query",] == ["#keys", "#plans"]
 
 
 def test_every_other_function_has_no_business_with_keys_and_plans(gateway, resolve):
@@ -229,7 +245,14 @@ def test_two_stages_in_one_account_share_no_name(synthesise, resolve):
 
 
 RIGHTS = {
-    "AdminFunction": {"tasks": ["BatchGetItem"], "ephemeral": ["BatchGetItem"]},
+    "AdminFunction": {
+        "tasks": ["BatchGetItem", "GetItem", "PutItem"],
+        "tasks/index/by_user": ["Query"],
+        "tasks/index/by_clock": ["Query"],
+        "tasks/index/by_problem": ["Query"],
+        "ephemeral": ["BatchGetItem"],
+        "webhook master": ["GetSecretValue"],
+    },
     "ApiFunction": {
         "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_user": ["Query"],

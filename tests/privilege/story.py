@@ -244,11 +244,28 @@ class Story:
 
     def _operators(self, suspect: TaskHandle) -> None:
         headers = _bearer(self.secrets.words["an API key"])
-        with httpx.Client(base_url=self.stack.api_url, trust_env=False, timeout=30) as http:
+        with httpx.Client(
+            base_url=self.stack.api_url, headers=headers, trust_env=False, timeout=30
+        ) as http:
+            named = {"task_id": suspect.id, "key_id": self._kept_key(http)}
+            named |= {"tenant": TENANT, "user": "ruth"}
             for route in ROUTES:
                 if route.room == "admin" and route.method == "GET":
-                    path = route.path.replace("{task_id}", suspect.id)
-                    assert http.get(path, headers=headers).status_code == 200, path
+                    path = route.path.format(**named)
+                    assert http.get(path).status_code == 200, path
+            # A list that goes on: its cursor is sealed.
+            assert http.get("/v1/admin/tasks?limit=1").json()["next_cursor"]
+            assert http.patch("/v1/admin/plans/story", json={"burst": 99}).json()["burst"] == 99
+
+    def _kept_key(self, http: httpx.Client) -> str:
+        """The id of a key that was issued, rotated and revoked."""
+        made = http.post("/v1/admin/keys", json={"tenant": TENANT, "user": "ada"}).json()
+        path = f"/v1/admin/keys/{made['id']}"
+        new = http.post(f"{path}/rotate").json()
+        for number, key in enumerate((made["key"], new["key"])):
+            self.secrets.keep(f"issued key {number}", key)
+        assert http.post(f"{path}/revoke").json()["state"] == "revoked"
+        return str(made["id"])
 
     def _wrong_callers(self) -> None:
         """What is refused was still sent, and is as secret as what is taken."""

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from taskgate.apikeys import Acting, authenticate, id_of, issue, revoke, rotate
+from taskgate.apikeys import authenticate, id_of, issue, revoke, rotate
 from taskgate.errors import ExpiredKey, KeyEnded, Unauthenticated, UnknownKey
 from taskgate.keystore import ApiKey
+from taskgate.marks import Acting
 from taskgate.task import Owner
 from taskgate.testing.memory_keys import MemoryKeys
 

@@ -30,6 +30,7 @@ from taskgate.routes import ROUTES, Route
 from taskgate.settings import Environment
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
+from taskgate.testing.memory_plans import MemoryPlans
 from taskgate.webhooks import secrets_for
 from taskgate.webhooks.deriving import key_for
 from tests.unit.functions.documented import assert_documented
@@ -94,6 +95,7 @@ class ApiWorld:
         stage: str = "local",
     ) -> None:
         self.world = MemoryWorld()
+        self.plans = MemoryPlans()
         room = room_of(between(self.world.ports), stage)
         self.letters: list[tuple[str, Mapping[str, str], bytes]] = []
         """What was posted to receivers."""
@@ -122,9 +124,13 @@ class ApiWorld:
         )
         self.api = Rooms(
             api=Service(desk, api.VERBS, json_logger("api"), "local"),
-            admin=Service(AdminDesk(room=room), admin.VERBS, json_logger("admin"), "local"),
+            admin=Service(self._admin_desk(room), admin.VERBS, json_logger("admin"), "local"),
         )
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
+
+    def _admin_desk(self, room: Room) -> AdminDesk:
+        cursors = Cursors(self._cursor_key)
+        return AdminDesk(room=room, keys=self.world.keys, plans=self.plans, cursors=cursors)
 
     @property
     def tasks(self) -> dict[str, Task]:

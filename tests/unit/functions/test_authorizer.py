@@ -10,9 +10,10 @@ import pytest
 from functions.authorizer import remembered
 from functions.authorizer.remembered import RememberedKeys, RememberedPlans
 from functions.authorizer.verdict import verdict
-from taskgate.apikeys import Acting, id_of, issue, revoke
+from taskgate.apikeys import id_of, issue, revoke
 from taskgate.errors import Unauthenticated, Unavailable
 from taskgate.keystore import ApiKey, Keys, KeyStore
+from taskgate.marks import Acting
 from taskgate.plans import PAID, UNPLANNED, BuiltIn, Plan, Plans
 from taskgate.principal import Principal
 from taskgate.task import Owner

@@ -49,6 +49,12 @@ def test_a_cursor_opens_at_no_other_list(of: str) -> None:
                 cursors.open(other, cursor)
 
 
+def test_a_cursor_does_not_show_where_it_leads() -> None:
+    cursor = Cursors(lambda: KEY).seal(LISTS[0], START)
+    raw = base64.urlsafe_b64decode(cursor + "==")
+    assert not any(START[n : n + 4].encode() in raw for n in range(len(START) - 3))
+
+
 def test_who_has_another_key_can_make_no_cursor() -> None:
     of = list_of(Owner("acme", "ada"))
     with pytest.raises(BadCursor):

@@ -1,0 +1,51 @@
+"""Plans: what a key may ask for, changed while everything runs. For operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.event_handler import Response
+
+from functions.admin.bodies import PlanBody
+from functions.admin.desk import Desk
+from functions.admin.names import name_of
+from functions.admin.trails import trail
+from functions.http.answers import answer
+from functions.http.asked import Asked
+from taskgate.errors import FieldProblem, InvalidRequest
+from taskgate.gateway.key_keeping import acting
+from taskgate.gateway.plan_keeping import every_plan, set_plan
+from taskgate.plans import Plan
+
+
+def listed(desk: Desk, asked: Asked) -> Response[str]:
+    """`GET /v1/admin/plans`: those built in, as they were set, and all others."""
+    asked.query()
+    asked.principal.require("operator")
+    return answer({"plans": [_shown(plan) for plan in every_plan(desk.plans)]})
+
+
+def change(desk: Desk, asked: Asked) -> Response[str]:
+    """`PATCH /v1/admin/plans/{plan}`: what is named is set, the rest stays."""
+    asked.query()
+    who = asked.principal
+    who.require("operator")
+    name = name_of(asked, "plan")
+    if name is None:
+        raise InvalidRequest(fields=[FieldProblem("plan", "is no name that a plan can have")])
+    changes = PlanBody.of(asked.body()).changes
+    return answer(_shown(set_plan(desk.plans, name, changes, acting(who, desk.ports.now()))))
+
+
+def _shown(plan: Plan) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "max_pending": plan.max_pending,
+        "submits_per_minute": plan.submits_per_minute,
+        "burst": plan.burst,
+        "priorities": sorted(plan.priorities),
+        "max_processing": plan.max_processing,
+        "max_upload_bytes": plan.max_upload_bytes,
+        "version": plan.version,
+        "history": trail(plan.trail),
+    }
