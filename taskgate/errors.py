@@ -22,7 +22,7 @@
         ├── Unauthenticated
         │   └── ExpiredKey
         ├── MissingScope
-        ├── TaskNotFound, ResultFileNotFound, UnknownKey, LedgerNotFound
+        ├── TaskNotFound, ResultFileNotFound, UnknownKey, LedgerNotFound, NoPlanName
         ├── ResultNotReady, VerbNotAllowed, NoCallback, KeyEnded, PlanMoved
         ├── IdempotencyKeyReused
         ├── PriorityNotAllowed
@@ -258,6 +258,12 @@ class KeyEnded(Problem):
     """The API key is revoked or has expired."""
 
     code, status = "key_ended", 409
+
+
+class NoPlanName(Problem):
+    """No plan can have this name: 1 to 64 letters, digits, dots, dashes, _ or @."""
+
+    code, status = "no_plan_name", 404
 
 
 class PlanMoved(Problem):

@@ -49,6 +49,7 @@ ROUTES: Final = (
     Route("GET", "/v1/admin/tasks/{task_id}", room="admin"),
     Route("GET", "/v1/admin/problems", room="admin"),
     Route("GET", "/v1/admin/ledgers/{tenant}/{user}", room="admin"),
+    Route("GET", "/v1/admin/receivers", room="admin"),
     Route("POST", "/v1/admin/keys", room="admin"),
     Route("GET", "/v1/admin/keys", room="admin"),
     Route("GET", "/v1/admin/keys/{key_id}", room="admin"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 
@@ -23,7 +22,6 @@ from taskgate.lifecycle.states import State
 from taskgate.ports import Page
 from taskgate.task import Task
 
-W = TypeVar("W", bound=StrEnum)
 DEFAULT_PAGE: Final = 20
 MAX_PAGE: Final = 100
 DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -33,7 +31,7 @@ def unsettled(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/admin/tasks`: what has a clock, over all tenants, by state."""
     query = asked.query("state", "tenant", "type", "limit", "cursor")
     sought = Sought(
-        states=frozenset(State(word) for word in _words(query, "state", State)),
+        states=_states(query.get("state", "")),
         tenant=query.get("tenant"),
         type=query.get("type"),
     )
@@ -48,11 +46,10 @@ def unsettled(desk: Desk, asked: Asked) -> Response[str]:
 def problems(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/admin/problems`: what failed or timed out on a day, over all tenants."""
     query = asked.query("day", "tenant", "type", "code", "limit", "cursor")
-    codes = _words(query, "code", ErrorCode)
     sought = Sought(
         tenant=query.get("tenant"),
         type=query.get("type"),
-        code=ErrorCode(codes[0]) if codes else None,
+        code=_code(query["code"]) if "code" in query else None,
     )
     day = _day(query.get("day"), desk.ports.now())
 
@@ -79,12 +76,20 @@ def _answered(
     return answer({**more, "tasks": rows, "next_cursor": following})
 
 
-def _words(query: Mapping[str, str], name: str, known: type[W]) -> list[str]:
-    words = [word.strip() for word in query.get(name, "").split(",") if word.strip()]
-    if set(words) - {word.value for word in known}:
-        told = f"must be of {', '.join(known)}"
-        raise InvalidRequest(fields=[FieldProblem(name, told)])
-    return words
+def _states(text: str) -> frozenset[State]:
+    try:
+        return frozenset(State(word.strip()) for word in text.split(",") if word.strip())
+    except ValueError:
+        told = f"must be of {', '.join(State)}"
+        raise InvalidRequest(fields=[FieldProblem("state", told)]) from None
+
+
+def _code(text: str) -> ErrorCode:
+    try:
+        return ErrorCode(text)
+    except ValueError:
+        told = f"must be one of {', '.join(ErrorCode)}"
+        raise InvalidRequest(fields=[FieldProblem("code", told)]) from None
 
 
 def _day(text: str | None, now: int) -> str:

@@ -94,6 +94,16 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answers={200: Answered("The ledger.", "UserLedger")},
         refuses=(*READS, errors.LedgerNotFound),
     ),
+    ("GET", "/v1/admin/receivers"): Operation(
+        name="listReceivers",
+        scope="admin",
+        summary="Receivers of callbacks that show signs of illness",
+        about="Of your tenant, or as an operator of all. Callbacks to one whose breaker is open are put off,"
+        " not lost. A page may be short or empty; `next_cursor` is null on the last one only.",
+        parameters=(Parameter("cursor", "query", "`next_cursor` of the page before.", TEXT),),
+        answers={200: Answered("A page.", "Receivers")},
+        refuses=(*READS, errors.BadCursor),
+    ),
     **KEYS,
     ("GET", "/v1/admin/plans"): Operation(
         name="listPlans",
@@ -112,6 +122,6 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         parameters=(Parameter("plan", "path", "The plan's name.", NAMED, required=True),),
         body="SetPlan",
         answers={200: Answered("The plan as it is now.", "Plan")},
-        refuses=(*JSON_BODY, errors.MissingScope, errors.PlanMoved),
+        refuses=(*JSON_BODY, errors.MissingScope, errors.NoPlanName, errors.PlanMoved),
     ),
 }

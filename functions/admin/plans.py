@@ -12,7 +12,7 @@ from functions.admin.names import name_of
 from functions.admin.trails import trail
 from functions.http.answers import answer
 from functions.http.asked import Asked
-from taskgate.errors import FieldProblem, InvalidRequest
+from taskgate.errors import NoPlanName
 from taskgate.gateway.key_keeping import acting
 from taskgate.gateway.plan_keeping import every_plan, set_plan
 from taskgate.plans import Plan
@@ -32,7 +32,7 @@ def change(desk: Desk, asked: Asked) -> Response[str]:
     who.require("operator")
     name = name_of(asked, "plan")
     if name is None:
-        raise InvalidRequest(fields=[FieldProblem("plan", "is no name that a plan can have")])
+        raise NoPlanName
     changes = PlanBody.of(asked.body()).changes
     return answer(_shown(set_plan(desk.plans, name, changes, acting(who, desk.ports.now()))))
 

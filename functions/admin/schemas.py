@@ -20,6 +20,7 @@ from functions.http.shapes import (
 )
 from taskgate.apikeys import KEY_ID, SHAPE
 from taskgate.principal import SCOPES
+from taskgate.receivers import Breaker
 from taskgate.settings import PRIORITIES
 from taskgate.task import Duty
 
@@ -62,6 +63,15 @@ PLAN: Final[Schema] = {
     "version": described(WHOLE, "How often it was set; 0 as it is built in."),
     "history": TRAIL,
 }
+RECEIVER: Final[Schema] = {
+    "tenant": TEXT,
+    "receiver": described(TEXT, "Host and port."),
+    "breaker": {"type": "string", "enum": [stand.value for stand in Breaker]},
+    "failures": described(WHOLE, "Signs of illness in a row."),
+    "since": described(or_null(TIME), "When its breaker opened; null while it has not."),
+    "next_probe_at": or_null(TIME),
+    "mark": described(TEXT, "What stands for it in the logs."),
+}
 _ROW: Final = object_of({**KEPT, "task": ref("TaskSummary")})
 
 
@@ -86,6 +96,7 @@ def components() -> dict[str, Schema]:
                 "books": ref("Stats"),
             }
         ),
+        "Receivers": object_of({"receivers": list_of(object_of(RECEIVER)), "next_cursor": NEXT}),
         "ApiKey": object_of(KEY),
         "ApiKeys": object_of({"keys": list_of(ref("ApiKey")), "next_cursor": NEXT}),
         "NewApiKey": object_of(

@@ -10,7 +10,8 @@ from typing import Final
 
 from taskgate.errors import BadCursor
 
-MAX_CURSOR: Final = 200
+MAX_CURSOR: Final = 600
+"""Room for the longest start: a receiver, which is a tenant and a host."""
 SEAL_BYTES: Final = 16
 
 

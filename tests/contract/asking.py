@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +47,8 @@ class Plan:
     key: str
     task_ids: Mapping[str, Sequence[str]]
     """By operation, and "" for all others: most requests for a task are about one of these."""
+    named: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Values of other parameters (``path.key_id``), by operation, and "" for all others."""
     examples: int
     seconds: int
     """Whatever is not asked by then is a failure, not a success."""
@@ -102,15 +104,20 @@ extra-data-sources.responses = false
 max-steps = 4
 generation.max-examples = {plan.examples}
 
-{"".join(_dictionaries(plan.task_ids))}"""
+{"".join(_dictionaries(plan))}"""
 
 
-def _dictionaries(task_ids: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for operation, ids in task_ids.items():
-        name = operation or "others"
-        yield f"[dictionaries.{name}]\nvalues = {json.dumps(list(ids))}\n"
+def _dictionaries(plan: Plan) -> Iterator[str]:
+    for operation in sorted({"", *plan.named, *plan.task_ids}):
+        values = dict(plan.named.get(operation, {}))
+        if operation in plan.task_ids:
+            values["path.task_id"] = plan.task_ids[operation]
+        names = {parameter: f"{operation or 'others'}-{n}" for n, parameter in enumerate(values)}
+        for parameter, name in names.items():
+            yield f"[dictionaries.{name}]\nvalues = {json.dumps(list(values[parameter]))}\n"
         if operation:
             yield f'[[operations]]\ninclude-operation-id = "{operation}"\n[operations.parameters]\n'
         else:
             yield "[parameters]\n"
-        yield f'"path.task_id" = {{ dictionary = "{name}", probability = 0.8 }}\n'
+        for parameter, name in names.items():
+            yield f'"{parameter}" = {{ dictionary = "{name}", probability = 0.8 }}\n'

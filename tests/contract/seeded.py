@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from taskgate.principal import Principal
+from taskgate.apikeys import id_of, issue
+from taskgate.principal import USER_SCOPES, Principal
 from tests.unit.functions.api_world import GHOST, OPERATOR, PROMPT, ApiWorld
 
 EACH: Final = 8
@@ -39,6 +40,20 @@ def seeded(api: ApiWorld, folder: Path, caller: Principal) -> dict[str, list[str
         "rescheduleTask": [api.submitted({**PROMPT, "delay": 3600}, caller) for _ in range(EACH)],
     }
     return {**ids, "": [GHOST, *(some[0] for some in ids.values())]}
+
+
+def named(api: ApiWorld, caller: Principal) -> dict[str, dict[str, list[str]]]:
+    """What the parameters beside task ids may name. Keys end, so that the verbs have some each."""
+    keys = {
+        verb: [_key(api, caller) for _ in range(EACH)] for verb in ("", "rotateKey", "revokeKey")
+    }
+    owner = {"path.tenant": [caller.owner.tenant], "path.user": [caller.owner.user]}
+    plans = {"path.plan": ["free", "bulk"]}
+    return {verb: {"path.key_id": ids, **owner, **plans} for verb, ids in keys.items()}
+
+
+def _key(api: ApiWorld, caller: Principal) -> str:
+    return id_of(issue(api.world.keys, caller.owner, USER_SCOPES))
 
 
 def _done(api: ApiWorld, folder: Path, caller: Principal) -> str:

@@ -47,3 +47,62 @@ def test_an_operator_finds_another_tenants_task_and_its_owner_has_no_such_route(
     found = operator("GET", path).json()
     assert (found["tenant"], found["user"], found["task"]["id"]) == ("acme", "ada", task_id)
     assert owner("GET", path).status_code == 403
+
+
+def test_a_key_issued_over_http_works_is_rotated_and_ends_when_it_is_revoked(
+    asking: Callable[..., Ask], stack: LocalStack
+) -> None:
+    operator = asking("ops/olga", SCOPES)
+    made = operator("POST", "/v1/admin/keys", json={"tenant": "acme", "user": "ann"}).json()
+    path = f"/v1/admin/keys/{made['id']}"
+    new = operator("POST", f"{path}/rotate", json={"overlap_seconds": 60}).json()
+    for key in (made["key"], new["key"]):
+        assert stats(stack, key).status_code == 200
+    assert operator("POST", f"/v1/admin/keys/{new['id']}/revoke").json()["state"] == "revoked"
+    history = [mark["what"] for mark in operator("GET", path).json()["history"]]
+    assert history == ["issued", f"rotated to {new['id']}"]
+    listed = operator("GET", "/v1/admin/keys").json()["keys"]
+    assert {made["id"], new["id"]} <= {key["id"] for key in listed}
+    fresh = operator("POST", "/v1/admin/keys", json={"tenant": "acme", "user": "gone"}).json()
+    operator("POST", f"/v1/admin/keys/{fresh['id']}/revoke")
+    assert stats(stack, fresh["key"]).json()["code"] == "unauthenticated"
+
+
+def stats(stack: LocalStack, key: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=30) as http:
+        return http.get("/v1/stats", headers=headers)
+
+
+def test_operators_walk_what_is_unsettled_and_see_books_plans_and_receivers(
+    asking: Callable[..., Ask],
+) -> None:
+    owner, operator = asking("books/ada"), asking("ops/olga", SCOPES)
+    ids = {owner("POST", "/v1/tasks", json=TASK).json()["id"] for _ in range(5)}
+    found, cursor = set(), None
+    while not found or cursor:
+        params = {"limit": "2", "tenant": "books", **({"cursor": cursor} if cursor else {})}
+        page = operator("GET", "/v1/admin/tasks", params=params).json()
+        found |= {row["task"]["id"] for row in page["tasks"]}
+        cursor = page["next_cursor"]
+    assert found == ids
+    ledger = operator("GET", "/v1/admin/ledgers/books/ada").json()
+    assert (ledger["balanced"], set(ledger["active_tasks"])) == (True, ids)
+    assert operator("GET", "/v1/admin/problems").json()["next_cursor"] is None
+    assert operator("GET", "/v1/admin/receivers").json()["receivers"] == []
+    plan = operator("PATCH", "/v1/admin/plans/e2e", json={"burst": 3}).json()
+    assert plan in operator("GET", "/v1/admin/plans").json()["plans"]
+
+
+def test_a_server_acts_for_its_user_and_an_administrator_ends_at_the_tenant(
+    asking: Callable[..., Ask],
+) -> None:
+    server = asking("acme/backend", USER | {"delegate"})
+    for_ada = {"Taskgate-On-Behalf-Of": "ada"}
+    task_id = server("POST", "/v1/tasks", json=TASK, headers=for_ada).json()["id"]
+    assert server("GET", f"/v1/tasks/{task_id}").status_code == 404
+    admin, foreign = asking("acme/bob", USER | {"admin"}), asking("evil/eve", USER | {"admin"})
+    assert foreign("POST", f"/v1/tasks/{task_id}/cancel").status_code == 404
+    canceled = admin("POST", f"/v1/tasks/{task_id}/cancel").json()
+    actors = [entry["actor"].partition("/")[0] for entry in canceled["history"]]
+    assert (actors[0], actors[-1]) == ("user:ada via backend", "admin:bob")

@@ -250,7 +250,7 @@ RIGHTS = {
         "tasks/index/by_user": ["Query"],
         "tasks/index/by_clock": ["Query"],
         "tasks/index/by_problem": ["Query"],
-        "ephemeral": ["BatchGetItem"],
+        "ephemeral": ["BatchGetItem", "Scan"],
         "webhook master": ["GetSecretValue"],
     },
     "ApiFunction": {

@@ -207,3 +207,9 @@ def test_plans_are_the_operators_and_no_tenants(api: ApiWorld) -> None:
     assert api.ask("PATCH", "/v1/admin/plans/free", ADMIN, body="{}").code == "missing_scope"
     every = replace(ADMIN, scopes=SCOPES - {"operator"})
     assert api.get("/v1/admin/plans", every).code == "missing_scope"
+
+
+def test_a_name_that_no_plan_can_have_is_answered_with_404(api: ApiWorld) -> None:
+    for name in ("a%23b", "x" * 65):
+        answer = api.ask("PATCH", f"/v1/admin/plans/{name}", OPERATOR, body="{}")
+        assert (answer.status, answer.code) == (404, "no_plan_name")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from taskgate.principal import SCOPES
+from taskgate.receivers import Health, failed
 from tests.unit.functions.api_world import ADA, EVE, GHOST, OPERATOR, PROMPT, ApiWorld
 
 
@@ -165,3 +166,29 @@ def test_another_tenants_books_are_answered_as_those_of_nobody(api: ApiWorld) ->
     assert answers[0] == answers[1]
     assert answers[0].code == "ledger_not_found"
     assert api.get("/v1/admin/ledgers/a%23b/ada", OPERATOR).code == "ledger_not_found"
+
+
+def test_ill_receivers_are_told_to_those_who_look_after_their_tenant(api: ApiWorld) -> None:
+    for tenant in ("acme", "evil"):
+        receiver, health = f"{tenant}|hooks.example.com:443", Health()
+        for _ in range(6):
+            now = api.world.clock()
+            health = (
+                api.world.receivers.swap(
+                    receiver, health, failed(health, now, 0.5, probe=health.is_open)
+                )
+                or Health()
+            )
+    path, admin = "/v1/admin/receivers", replace(ADA, scopes=ADA.scopes | {"admin"})
+    everybody = api.get(path, OPERATOR).json["receivers"]
+    assert sorted(row["tenant"] for row in everybody) == ["acme", "evil"]
+    [row] = api.get(path, admin).json["receivers"]
+    assert (row["receiver"], row["breaker"]) == ("hooks.example.com:443", "open")
+    assert row["since"] < row["next_probe_at"]
+    assert api.get(path, ADA).code == "missing_scope"
+
+
+@pytest.mark.parametrize("code", ["", "urgent", "poison,deadline"])
+def test_a_code_that_is_none_is_named(api: ApiWorld, code: str) -> None:
+    answer = api.get("/v1/admin/problems", OPERATOR, query={"code": code})
+    assert (answer.status, answer.fields) == (422, ["code"])

@@ -16,6 +16,7 @@ import pytest
 
 from taskgate.apikeys import id_of, issue
 from taskgate.principal import SCOPES, USER_SCOPES, Principal
+from taskgate.receivers import Health
 from taskgate.task import Owner
 from tests.unit.functions.api_world import ADA, EVE, GHOST, OPERATOR, PROMPT, ApiWorld
 from tests.unit.functions.http_events import Answer
@@ -123,6 +124,7 @@ PLAIN_BODY: Final = {
     "Reason": {"reason"},
     "Extend": {"seconds", "reason"},
     "Reschedule": {"run_at", "delay", "reason"},
+    "Priority": {"priority", "reason"},
     # The user is one of the body's tenant; a plan is judged by its own tests of who may give it.
     "IssueKey": {"user", "scopes", "plan", "max_pending", "expires_at"},
     "RotateKey": {"overlap_seconds", "expires_at"},
@@ -134,6 +136,7 @@ BODIES: Final = {
     "submitTask": PROMPT,
     "extendTask": {"seconds": 60},
     "rescheduleTask": {"delay": 60},
+    "prioritizeTask": {"priority": "low"},
     "issueKey": {"user": "ada"},
     "setPlan": {"burst": 1},
 }
@@ -155,8 +158,11 @@ def theirs(api: ApiWorld) -> Theirs:
     for number in range(101):
         issue(api.world.keys, Owner("acme", f"user{number}"), USER_SCOPES)
     key_id = id_of(issue(api.world.keys, ADA.owner, USER_SCOPES))
+    for number in range(101):
+        ill = Health(failures=1)
+        api.world.receivers.swap(f"acme|{number}.example.com:443", Health(), ill)
     admin = replace(COLLEAGUE, scopes=USER_SCOPES | {"admin"})
-    callers = {"/v1/tasks": ADA, "/v1/admin/keys": admin}
+    callers = {"/v1/tasks": ADA, "/v1/admin/keys": admin, "/v1/admin/receivers": admin}
     cursors = {
         path: api.get(path, caller, query=_limited(path)).json["next_cursor"]
         for path, caller in callers.items()
@@ -167,7 +173,7 @@ def theirs(api: ApiWorld) -> Theirs:
 
 
 def _limited(path: str) -> dict[str, str]:
-    return {} if path == "/v1/admin/keys" else {"limit": "1"}
+    return {"limit": "1"} if path == "/v1/tasks" else {}
 
 
 def _operators_cursor(api: ApiWorld) -> str:
