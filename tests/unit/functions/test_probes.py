@@ -118,7 +118,7 @@ PROBES: Final[Mapping[tuple[str, str], Probe]] = {
 PLAIN_BODY: Final = {
     "Submit": {
         "type", "input", "priority", "metadata", "run_at", "delay", "expected_seconds", "timeouts",
-        "callback_url", "callback_events", "then",
+        "callback_url", "callback_events", "then", "reuse",
     },
     "Cancel": {"mode", "reason"},
     "Reason": {"reason"},
