@@ -120,6 +120,7 @@ PLAIN_BODY: Final = {
         "type", "input", "priority", "metadata", "run_at", "delay", "expected_seconds", "timeouts",
         "callback_url", "callback_events", "then", "reuse",
     },
+    "UploadTerms": {"content_type", "bytes", "sha256", "name"},
     "Cancel": {"mode", "reason"},
     "Reason": {"reason"},
     "Extend": {"seconds", "reason"},
@@ -134,6 +135,7 @@ PLAIN_BODY: Final = {
 """Fields that name nothing that anybody owns, by the body."""
 BODIES: Final = {
     "submitTask": PROMPT,
+    "beginUpload": {"content_type": "application/pdf", "bytes": 1000},
     "extendTask": {"seconds": 60},
     "rescheduleTask": {"delay": 60},
     "prioritizeTask": {"priority": "low"},
