@@ -176,7 +176,7 @@ SUMMARY: Final[Schema] = {
                 },
                 "kept_until": described(
                     or_null(TIME),
-                    "Until then your next identical submit is given what the run brought.",
+                    "Until then your next identical submit is given what the run brought, once.",
                 ),
             }
         )

@@ -140,7 +140,7 @@ class Outbox:
     def _remove_salvage(self, task: Task) -> str:
         """What a soft-cancelled run brought goes when nobody can be given it any more."""
         until = (task.kept_until or 0) + salvaging.MARGIN_MS
-        if self.ports.now() < until:
+        if self.ports.now() < until:  # somebody may be copying it right now
             return self._put_off(task, until)
         cleaned(task, Leftover.SALVAGE, salvaging.remove(self.ports, task))
         return self._done(task, Duty.SALVAGE)

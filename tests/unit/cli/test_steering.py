@@ -185,3 +185,45 @@ def test_workers_say_when_nobody_is_there(gateway: FakeGateway, run) -> None:
     body = {"pools": [POOL | {"busy": 0, "lost": 2}], "workers": None}
     gateway.answers("GET /v1/workers", Answer(body=body))
     assert "no worker is there" in run("workers").stderr
+
+
+CANCEL = {
+    "mode": "soft",
+    "asked_at": "2026-01-02T03:04:05.000Z",
+    "asked_by": "user:ada",
+    "seen_at": "2026-01-02T03:04:09.000Z",
+    "stopped_at": None,
+    "enforced": False,
+}
+
+
+def test_a_cancel_says_what_came_of_it(gateway: FakeGateway, run, look) -> None:
+    late = "Too late: it had ended as succeeded before."
+    gateway.answers(
+        "POST /v1/tasks/task_1/cancel", look("succeeded", outcome="too_late", told=late)
+    )
+    ran = run("cancel", "task_1")
+    assert ran.code == 0
+    assert late in ran.stderr
+
+
+def test_a_task_shows_how_far_its_cancel_is_and_what_it_was_given(
+    gateway: FakeGateway, run, look
+) -> None:
+    gateway.answers("GET /v1/tasks/task_1", look("canceling", cancel=CANCEL))
+    shown = run("get", "task_1").stdout
+    assert "soft cancel by user:ada" in shown
+    assert shown.count("04:05.000") == shown.count("04:09.000") == 1
+    assert "stopped –" in shown
+    gateway.answers("GET /v1/tasks/task_1", look("succeeded", reused_from="task_0"))
+    assert "the result of task_0, reused" in run("get", "task_1").stdout
+
+
+def test_a_submit_that_ended_at_once_says_so_and_one_may_refuse_that(
+    gateway: FakeGateway, run, look
+) -> None:
+    gateway.answers("POST /v1/tasks", look("succeeded", reused_from="task_0"))
+    ran = run("submit", "embed_document", "-i", "text=x")
+    assert "ended at once, with the result of task_0" in ran.stdout
+    run("submit", "embed_document", "-i", "text=x", "--no-reuse")
+    assert [seen.json.get("reuse") for seen in gateway.seen] == [None, False]
