@@ -14,6 +14,7 @@ from functions.api.bodies import (
     SubmitBody,
 )
 from functions.api.callback_schemas import CALLBACK, DEBTS, RELATIONS
+from functions.api.cancel_schemas import CANCEL, OUTCOME
 from functions.api.upload_operations import UPLOAD, UPLOAD_ID_SCHEMA
 from functions.api.uploads import UploadBody
 from functions.http.problems import kinds
@@ -33,10 +34,8 @@ from functions.http.shapes import (
 )
 from taskgate.catalog import CATALOG
 from taskgate.gateway import explaining
-from taskgate.gateway.steering import CancelOutcome
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
-from taskgate.task import CancelMode
 from taskgate.uploads import WHOLE as WHOLE_INPUT
 
 
@@ -81,7 +80,7 @@ def components() -> dict[str, Schema]:
         "State": {"enum": [state.value for state in State], "type": "string"},
         "Error": object_of(ERROR),
         "ErrorInFull": object_of({**ERROR, "details": TEXT}),
-        "Canceled": object_of(CANCELED),
+        "Canceled": object_of({**RECORD, **OUTCOME}),
         "ResultFile": object_of(RESULT_FILE),
         "Result": object_of(RESULT),
         "TaskTypes": object_of({"task_types": list_of(object_of(TASK_TYPE))}),
@@ -161,26 +160,7 @@ SUMMARY: Final[Schema] = {
     "ended_at": or_null(TIME),
     "deadline_at": described(TIME, "By then it has ended, whatever happens."),
     "error": described(or_null(ref("ErrorInFull")), "Why it ended badly, or its last attempt did."),
-    "cancel": or_null(
-        object_of(
-            {
-                "mode": {"type": "string", "enum": [mode.value for mode in CancelMode]},
-                "code": ERROR["code"],
-                "asked_at": TIME,
-                "asked_by": TEXT,
-                "seen_at": described(or_null(TIME), "When its worker had the word."),
-                "stopped_at": described(or_null(TIME), "When nothing computed it any more."),
-                "enforced": {
-                    "type": "boolean",
-                    "description": "The grace was over before a worker said that it stopped.",
-                },
-                "kept_until": described(
-                    or_null(TIME),
-                    "Until then your next identical submit is given what the run brought, once.",
-                ),
-            }
-        )
-    ),
+    "cancel": CANCEL,
     "result": or_null(object_of({"files": list_of(ref("ResultFile")), "output": {}})),
     "metadata": {"type": "object", "additionalProperties": TEXT},
     "parent": described(or_null(ID), "The task that it follows."),
@@ -215,11 +195,6 @@ RECORD: Final[Schema] = {
     "limits": object_of({**dict.fromkeys(_LIMITS, SECONDS), "max_redeliveries": WHOLE}),
     "callback": described(or_null(ref("Callback")), "Null when nobody is to be told."),
     "history": list_of(_HISTORY_ENTRY),
-}
-CANCELED: Final[Schema] = {
-    **RECORD,
-    "outcome": {"type": "string", "enum": [outcome.value for outcome in CancelOutcome]},
-    "told": described(TEXT, "The outcome in plain words."),
 }
 PULSE: Final[Schema] = {
     "progress": {
@@ -265,7 +240,7 @@ EXPLANATION: Final[Schema] = {
             ),
         }
     ),
-    "cancel": SUMMARY["cancel"],
+    "cancel": CANCEL,
     "budgets": BUDGETS,
     "owes": described(or_null(object_of(DEBTS)), "What it owes, once it has ended."),
     "actions": list_of(

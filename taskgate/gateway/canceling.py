@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
+from taskgate.gateway.stories import about
+from taskgate.lifecycle.states import State
 from taskgate.ports import Ports, Pulse, Seen, Signal
 from taskgate.task import Task
 
@@ -42,6 +44,16 @@ def seen(task: Task, pulse: Pulse | None) -> int | None:
         return asked.seen_at
     at = pulse.seen_at(f"cancel_{asked.mode}") if pulse else None
     return None if at is None else max(at, asked.at)
+
+
+def told(task: Task, pulse: Pulse | None, now: int) -> str | None:
+    """How far a cancel that is under way has come, in plain words."""
+    if task.cancel is None or task.state is not State.CANCELING:
+        return None
+    at = seen(task, pulse)
+    if at is None:
+        return "Its worker has not had the word yet; it comes with the worker's next beat."
+    return f"Its worker has had the word for {about(now - at)}."
 
 
 def _acknowledge(ports: Ports, task_id: str, signal: Signal) -> None:

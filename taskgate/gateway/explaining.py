@@ -130,7 +130,7 @@ def explain(
     if held:
         waits_for = f"an operator to resume {_named(held)}"
         limit = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
-    told = [why, _handshake(task, pulse, now), _held(holder, now)]
+    told = [why, canceling.told(task, pulse, now), _held(holder, now)]
     told += [_held_back(held, now), waits_for and f"It waits for {waits_for}."]
     told += [
         _lane(task, waiting),
@@ -242,16 +242,6 @@ def _held(holder: Holder | None, now: int) -> str | None:
         return None
     silent = about(now - holder.last_sign_at)
     return f"Worker {holder.worker} holds it and was last heard of {silent} ago."
-
-
-def _handshake(task: Task, pulse: Pulse | None, now: int) -> str | None:
-    """How far a cancel has come."""
-    if task.cancel is None or task.state is not State.CANCELING:
-        return None
-    seen_at = canceling.seen(task, pulse)
-    if seen_at is None:
-        return "Its worker has not had the word yet; it comes with the worker's next beat."
-    return f"Its worker has had the word for {about(now - seen_at)}."
 
 
 def _named(switch: Switch) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from taskgate.catalog import Catalog
@@ -18,6 +16,7 @@ from taskgate.gateway.claiming import Claims, Held, Released
 from taskgate.gateway.fetching import Files
 from taskgate.gateway.operating import note_refusal, policy_of
 from taskgate.gateway.stamps import stamp
+from taskgate.gateway.storing import Produced, store
 from taskgate.gateway.switching import KnownSwitches
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp
@@ -35,15 +34,6 @@ SNOOZE: Final = range(1, 12 * 3600 + 1)
 """Seconds that a runner may put its task off for."""
 
 __all__ = ["Failure", "Held", "Produced", "Released", "WorkerGateway"]
-
-
-@dataclass(frozen=True, slots=True)
-class Produced:
-    """A file that the run made."""
-
-    name: str
-    path: str
-    content_type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +130,7 @@ class WorkerGateway:
 
         A result that comes too late is set aside, and the history says where.
         """
-        stored = tuple(self._store(held.task, file) for file in files)
+        stored = tuple(store(self._ports, held.task, file) for file in files)
         outcome, now = Outcome(stored, output), self._ports.now()
         kept = salvaging.of_success(self._catalog, held.task, held.input, outcome, now)
         try:
@@ -272,14 +262,6 @@ class WorkerGateway:
         after = self._ports.tasks.apply(change)
         transition(change, before, after)
         return after
-
-    def _store(self, task: Task, file: Produced) -> ResultFile:
-        key = f"r/{task.owner.tenant}/{task.id}/{task.attempt}/{file.name}"
-        path = Path(file.path)
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").digest()
-        self._ports.results.put(key, file.path, file.content_type)
-        return ResultFile(file.name, key, path.stat().st_size, digest, file.content_type)
 
     def _set_aside(self, held: Held, files: Sequence[ResultFile], current: Task | None) -> None:
         event("late_result", task=held.task.id, attempt=held.task.attempt, files=len(files))

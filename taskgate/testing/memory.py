@@ -34,6 +34,7 @@ from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory_errands import MemoryErrands
 from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory_rates import MemoryRates
 from taskgate.testing.memory_receivers import MemoryReceivers
 from taskgate.testing.memory_results import MemoryResults
 from taskgate.testing.memory_roster import MemoryRoster
@@ -84,30 +85,6 @@ class MemoryPulses:
 
     def get(self, task_id: str) -> Pulse | None:
         return self.pulses.get(task_id)
-
-
-@dataclass
-class MemoryRates:
-    """The shared rates."""
-
-    now: Callable[[], int]
-    slots: dict[str, int] = field(default_factory=dict)
-    lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def reserve(self, key: str, interval_ms: int, burst: int) -> int:
-        with self.lock:
-            full_at = max(self.slots.get(key, 0), self.now()) + interval_ms
-            self.slots[key] = full_at
-            return max(self.now(), full_at - burst * interval_ms)
-
-    def admit(self, key: str, interval_ms: int, burst: int) -> int | None:
-        with self.lock:
-            empty_at = max(self.slots.get(key, 0), self.now())
-            next_at = empty_at - (burst - 1) * interval_ms
-            if next_at > self.now():
-                return next_at
-            self.slots[key] = empty_at + interval_ms
-            return None
 
 
 class MemoryStore:

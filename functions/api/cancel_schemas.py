@@ -1,0 +1,35 @@
+"""JSON Schemas of a cancel: how far it has come, and what its own answer says of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from functions.http.shapes import TEXT, TIME, Schema, described, object_of, or_null
+from taskgate.gateway.steering import CancelOutcome
+from taskgate.lifecycle.retry import ErrorCode
+from taskgate.task import CancelMode
+
+CANCEL: Final = or_null(
+    object_of(
+        {
+            "mode": {"type": "string", "enum": [mode.value for mode in CancelMode]},
+            "code": {"type": "string", "enum": [code.value for code in ErrorCode]},
+            "asked_at": TIME,
+            "asked_by": TEXT,
+            "seen_at": described(or_null(TIME), "When its worker had the word."),
+            "stopped_at": described(or_null(TIME), "When nothing computed it any more."),
+            "enforced": {
+                "type": "boolean",
+                "description": "The grace was over before a worker said that it stopped.",
+            },
+            "kept_until": described(
+                or_null(TIME),
+                "Until then your next identical submit is given what the run brought, once.",
+            ),
+        }
+    )
+)
+OUTCOME: Final[Schema] = {
+    "outcome": {"type": "string", "enum": [outcome.value for outcome in CancelOutcome]},
+    "told": described(TEXT, "The outcome in plain words."),
+}
