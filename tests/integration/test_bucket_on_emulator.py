@@ -10,7 +10,9 @@ import pytest
 from taskgate.aws.bucket import S3Results
 from taskgate.ports import Ports
 from taskgate.results import Form, Results
+from taskgate.task import Owner
 from taskgate.testing.results_conformance import CONTENT, TERMS, Post, ResultsConformance
+from taskgate.uploads import key_of, new_upload_id
 
 
 def posted(form: Form, content: bytes) -> httpx.Response:
@@ -67,3 +69,16 @@ def test_a_large_result_goes_up_in_parts_on_the_emulator_and_the_first_one_wins(
         parted.put("r/acme/parts/1/large", str(tmp_path / "large"), "application/octet-stream")
     content = parted.read("r/acme/parts/1/large", 7 * 1024**2)
     assert content == b"1" * (6 * 1024**2)
+
+
+@pytest.mark.parametrize("user", ["..", ".", "a..b"])
+def test_a_user_whose_name_looks_like_a_path_stays_in_a_folder_of_their_own(
+    ports: Ports, user: str, tmp_path: Path
+) -> None:
+    upload_id = new_upload_id(ports.now())
+    key = key_of(Owner("acme", user), upload_id)
+    post_or_raise(ports.results.form(key, TERMS, 900), CONTENT)
+    assert ports.results.look(key) == TERMS
+    assert ports.results.fetch(key, str(tmp_path / "given")) is not None
+    for other in (f"in/{upload_id}", f"in/acme/{upload_id}"):
+        assert ports.results.look(other) is None
