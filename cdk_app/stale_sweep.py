@@ -51,7 +51,13 @@ class StaleSweep(Construct):
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     return [
-        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")], keys=["live#*"]),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")], keys=["live#*", "bulk"]),
+        # Bulk acts find their tasks by a user and by a day of problems, too.
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_problem")]),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], unlike=["#*"]),
+        allow(
+            ["dynamodb:GetItem", "dynamodb:PutItem"], [data.tasks.table.table_arn], keys=["BULK#*"]
+        ),
         allow(
             ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
             [data.tasks.table.table_arn],

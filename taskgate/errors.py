@@ -27,7 +27,8 @@
         ├── IdempotencyKeyReused
         ├── PriorityNotAllowed
         ├── TooManyPendingTasks, RateLimited, LaneFull
-        └── IntakePaused, TypePaused
+        ├── IntakePaused, TypePaused
+        └── BulkNotFound, BadConfirmToken
 """
 
 from __future__ import annotations
@@ -344,3 +345,15 @@ class TypePaused(IntakePaused):
     """An operator has paused this task type: no task of it is accepted for now."""
 
     code = "type_paused"
+
+
+class BulkNotFound(Problem):
+    """There is no such bulk act."""
+
+    code, status = "bulk_not_found", 404
+
+
+class BadConfirmToken(Problem):
+    """The token does not confirm this: it is another plan's, another operator's, or too old."""
+
+    code, status, field = "bad_confirm_token", 409, "token"

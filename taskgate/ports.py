@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from taskgate.bulks import BulkStore
 from taskgate.lifecycle.change import Change
 from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
@@ -284,4 +285,6 @@ class Ports:
     """None where nothing can be paused."""
     roster: Roster | None = None
     """None where nobody asks who works."""
+    bulks: BulkStore | None = None
+    """None where no bulk act is planned or worked on."""
     now: Now

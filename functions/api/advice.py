@@ -18,6 +18,8 @@ ADVICE: Final[Mapping[str, str]] = {
     "expired_key": "ask for a new key, or rotate before the end next time",
     "idempotency_key_reused": "send the first request unchanged, or this one with a key of its own",
     "inexact_number": "send the number as a text, or with fewer digits",
+    "bulk_not_found": "plan it anew: a bulk act is kept for 90 days",
+    "bad_confirm_token": "plan it anew, look, and confirm with the token of that plan",
     "intake_paused": "wait `Retry-After` seconds and send the same request with the same key",
     "internal_error": "try again with the same key; report the `instance` if it stays",
     "invalid_input": "repair the input by the schema in `GET /v1/task-types`",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from functions.logs import json_logger
 from functions.rooms import Room, open_room
 from taskgate.gateway.backlog import pools, tell_backlog
+from taskgate.gateway.bulk_finding import due
 from taskgate.gateway.sweeping import sweep
 
 SPARED_MS: Final = 5000
@@ -28,4 +29,16 @@ def run(room: Room, time_left_ms: int) -> dict[str, Any]:
     tell_backlog(room.ports, pools(room.environment.lanes))
     stop_at = room.ports.now() + time_left_ms - SPARED_MS
     report = sweep(room.ports, range(room.environment.clock_shards), stop_at)
-    return {"finished": report.finished, **report.counts}
+    acted = _bulk_acts(room, stop_at)
+    return {"finished": report.finished, **report.counts, **({"bulk": acted} if acted else {})}
+
+
+def _bulk_acts(room: Room, stop_at: int) -> int:
+    """Bulk acts have the time that the sweep leaves, and never the other way round."""
+    if not due(room.ports):
+        return 0
+    # The catalog is large to load, and in most minutes there is no bulk act.
+    from taskgate.catalog import CATALOG  # noqa: PLC0415
+    from taskgate.gateway.bulk_working import work  # noqa: PLC0415
+
+    return work(room.ports, CATALOG, room.environment.clock_shards, stop_at)

@@ -6,6 +6,7 @@ import time
 
 from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
+from taskgate.aws.bulks import DynamoBulks
 from taskgate.aws.errands import SqsErrands
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.pulses import DynamoPulses
@@ -40,6 +41,7 @@ def build(environment: Environment) -> Ports:
         pulses=DynamoPulses(dynamodb, table=environment.ephemeral_table, now=now),
         rates=DynamoRates(dynamodb, table=environment.ephemeral_table, now=now),
         slots=DynamoSlots(dynamodb, table=environment.ephemeral_table, now=now),
+        bulks=DynamoBulks(dynamodb, table=environment.tasks_table),
         switches=DynamoSwitches(dynamodb, table=environment.tasks_table),
         roster=DynamoRoster(dynamodb, table=environment.ephemeral_table, now=now),
         lanes=SqsLanes(sqs, environment.lanes),

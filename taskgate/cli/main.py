@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from taskgate.cli import (
+    bulk,
     callbacks,
     cost,
     demo,
@@ -104,6 +105,7 @@ app.command("reconcile")(reconcile.reconcile)
 app.add_typer(keys.app, name="keys")
 app.add_typer(plans.app, name="plans")
 app.command("cost")(cost.cost)
+app.add_typer(bulk.app, name="bulk")
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)
 

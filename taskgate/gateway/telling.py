@@ -53,7 +53,7 @@ def attempts(ports: Ports, who: Principal, task_id: str, keep: Retention = FOREV
     return task
 
 
-def redeliver(ports: Ports, who: Principal, task_id: str) -> Task:
+def redeliver(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task:
     """Owe the callback once more, with a fresh schedule. The same event, by the same id."""
     who.require("tasks:write")
     task = visible(ports.tasks.get(task_id), who)
@@ -61,7 +61,7 @@ def redeliver(ports: Ports, who: Principal, task_id: str) -> Task:
         raise NoCallback
 
     def change(current: Task) -> Change:
-        made = stamp(ports.now(), who.actor_for(current.owner))
+        made = stamp(ports.now(), who.actor_for(current.owner), reason)
         return owing.redeliver(current, made)
 
     return changed(ports, task, change)

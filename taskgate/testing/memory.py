@@ -31,6 +31,7 @@ from taskgate.salvage import Salvage
 from taskgate.shards import PROBLEM_SHARDS, shard_of
 from taskgate.task import Owner, Task
 from taskgate.testing.clock import VirtualClock
+from taskgate.testing.memory_bulks import MemoryBulks
 from taskgate.testing.memory_errands import MemoryErrands
 from taskgate.testing.memory_keys import MemoryKeys
 from taskgate.testing.memory_lanes import MemoryLanes
@@ -270,6 +271,7 @@ class MemoryWorld:
         self.slots = MemorySlots()
         self.switches = MemorySwitches()
         self.roster = MemoryRoster(self.clock)
+        self.bulks = MemoryBulks()
         self.errands = MemoryErrands(self.clock)
         self.receivers = MemoryReceivers()
         self.ports = Ports(
@@ -279,6 +281,7 @@ class MemoryWorld:
             slots=self.slots,
             switches=self.switches,
             roster=self.roster,
+            bulks=self.bulks,
             lanes=self.lanes,
             results=self.results,
             errands=self.errands,

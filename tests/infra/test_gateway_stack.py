@@ -264,8 +264,10 @@ RIGHTS = {
     },
     "Authorizer": {"tasks": ["GetItem"]},
     "StaleSweep": {
-        "tasks": ["BatchGetItem", "GetItem", "UpdateItem"],
+        "tasks": ["BatchGetItem", "GetItem", "PutItem", "UpdateItem"],
         "tasks/index/by_clock": ["Query"],
+        "tasks/index/by_problem": ["Query"],
+        "tasks/index/by_user": ["Query"],
         "ephemeral": ["BatchGetItem", "ConditionCheckItem", "UpdateItem"],
         "lanes": ["GetQueueAttributes", "SendMessage"],
         "errands": ["SendMessage"],

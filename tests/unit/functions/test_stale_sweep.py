@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from functions.logs import json_logger
+from taskgate.bulks import BulkAct, Wanted
 from taskgate.events import measure
+from taskgate.gateway import bulk
+from taskgate.lifecycle.states import State
+from taskgate.principal import SCOPES, Principal
+from taskgate.task import Owner
 from tests.unit.functions.api_world import ApiWorld, room_of
 
 Run = Callable[[ApiWorld, int], dict[str, Any]]
@@ -65,3 +70,18 @@ def test_a_run_without_time_leaves_the_rest_to_the_next(
     api.world.clock.advance(200)
     assert run(api, 5_000) == {"finished": False}
     assert told()["TasksLookedAt"] == 0
+
+
+def test_bulk_acts_are_worked_on_in_the_time_that_the_sweep_leaves(
+    api: ApiWorld, run: Run, told: Callable[[], dict[str, Any]]
+) -> None:
+    task_id = api.submitted()
+    api.world.clock.advance(1)
+    ports = api.world.ports
+    who = Principal(Owner("taskgate", "olga"), SCOPES, 1, "aws")
+    dry = bulk.plan(ports, who, BulkAct.CANCEL, Wanted(tenant="acme"), "a flood", 16)
+    bulk.confirm(ports, who, dry.bulk.id, dry.token)
+    assert run(api, 5_000).get("bulk") is None
+    assert run(api, 50_000)["bulk"] == 1
+    assert api.world.state(task_id) is State.CANCELED
+    assert told()["SweepRan"] == 1

@@ -1,0 +1,86 @@
+"""Bulk acts on the `tasks` table: an item each, with a clock of its own while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from taskgate.aws.clients import available, code_of
+from taskgate.aws.values import Value, int_of, n, s, text_of
+from taskgate.bulks import KEPT_SECONDS, Bulk, from_text, to_text
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+CLOCK: Final = "bulk"
+"""Their part of the index `by_clock`; no sweep of tasks reads it."""
+MOST: Final = 10
+
+
+class DynamoBulks:
+    """The `BulkStore` port."""
+
+    def __init__(self, client: DynamoDBClient, *, table: str) -> None:
+        self._client, self._table = client, table
+
+    def get_bulk(self, bulk_id: str) -> Bulk | None:
+        with available():
+            answer = self._client.get_item(
+                TableName=self._table, Key=_key(bulk_id), ConsistentRead=True
+            )
+        item = answer.get("Item")
+        return from_text(text_of(item, "bulk"), int_of(item, "version")) if item else None
+
+    def write_bulk(self, bulk: Bulk) -> bool:
+        item = _encode(bulk)
+        arguments: Any = {
+            "ConditionExpression": "attribute_not_exists(#version)",
+            "ExpressionAttributeNames": {"#version": "version"},
+        }
+        if bulk.version:
+            arguments["ConditionExpression"] = "#version = :version"
+            arguments["ExpressionAttributeValues"] = {":version": n(bulk.version)}
+        try:
+            with available():
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=item,
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                    **arguments,
+                )
+        except ClientError as error:
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+            # Ours, when an earlier try of the SDK had won and only its answer was lost.
+            return error.response.get("Item") == item
+        return True
+
+    def due_bulks(self, until: int) -> Sequence[str]:
+        with available():
+            page = self._client.query(
+                TableName=self._table,
+                IndexName="by_clock",
+                KeyConditionExpression="#shard = :shard AND #due <= :until",
+                ExpressionAttributeNames={"#shard": "clock_shard", "#due": "due_at"},
+                ExpressionAttributeValues={":shard": s(CLOCK), ":until": n(until)},
+                Limit=MOST,
+            )
+        return [text_of(item, "pk").removeprefix("BULK#") for item in page["Items"]]
+
+
+def _encode(bulk: Bulk) -> dict[str, Value]:
+    item = {
+        **_key(bulk.id),
+        "bulk": s(to_text(bulk)),
+        "version": n(bulk.version + 1),
+        "expires_at": n(bulk.planned_at // 1000 + KEPT_SECONDS),
+    }
+    if bulk.due_at is not None:
+        item |= {"clock_shard": s(CLOCK), "due_at": n(bulk.due_at)}
+    return item
+
+
+def _key(bulk_id: str) -> dict[str, Value]:
+    return {"pk": s(f"BULK#{bulk_id}"), "sk": s("BULK")}

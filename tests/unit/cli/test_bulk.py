@@ -1,0 +1,74 @@
+"""`taskgate bulk` on a real store, as an operator types it; the work as the sweep does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from moto import mock_aws
+
+from taskgate.aws.ports import build
+from taskgate.catalog import CATALOG
+from taskgate.cli import office
+from taskgate.gateway import bulk_working
+from taskgate.lifecycle.states import State
+from taskgate.testing import aws_resources
+from taskgate.testing.conformance import World
+from tests.unit.cli.conftest import Run
+
+PLAN = ("bulk", "plan", "cancel", "--tenant", "acme", "--reason", "a flood", "--stage", "dev")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    with mock_aws():
+        environment = aws_resources.create("bulkoffice")
+        monkeypatch.setattr(office, "_environment", lambda stage: environment)
+        yield World(build(environment))
+
+
+def _worked(world: World) -> int:
+    ports = world.ports
+    return bulk_working.work(ports, CATALOG, 16, ports.now() + 60_000)
+
+
+def test_a_flood_is_shown_confirmed_and_canceled(world: World, run: Run) -> None:
+    tasks = [world.new(State.QUEUED) for _ in range(25)]
+    dry = json.loads(run(*PLAN, "--json").stdout)
+    assert (dry["count"], dry["state"], len(dry["sample"])) == (25, "planned", 10)
+    assert _worked(world) == 0
+    ran = run("bulk", "confirm", dry["id"], dry["token"], "--stage", "dev", "--json")
+    assert (ran.code, json.loads(ran.stdout)["state"]) == (0, "running")
+    assert _worked(world) == 25
+    shown = json.loads(run("bulk", "show", dry["id"], "--stage", "dev", "--json").stdout)
+    assert (shown["state"], shown["done"], shown["failed"]) == ("done", 25, {})
+    ended = [world.ports.tasks.get(task.id) for task in tasks]
+    assert {task.state for task in ended if task} == {State.CANCELED}
+
+
+def test_a_plan_is_told_to_people_with_the_command_that_confirms_it(world: World, run: Run) -> None:
+    world.new(State.QUEUED)
+    ran = run(*PLAN)
+    assert "1 tasks to cancel" in ran.stdout
+    assert "taskgate bulk confirm bulk_" in ran.stderr
+    stopped = run("bulk", "stop", ran.stderr.split("confirm ")[1].split()[0], "--stage", "dev")
+    assert "stopped" in stopped.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("plan", "delete", "--tenant", "a", "--reason", "x"), "one of cancel"),
+        (("plan", "cancel", "--reason", "x"), "this would be every task"),
+        (("plan", "redrive", "--tenant", "a", "--reason", "x"), "or give the day"),
+        (("plan", "cancel", "--state", "lost", "--reason", "x"), "lost"),
+        (("confirm", "bulk_none", "t"), "no such bulk act"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_words(
+    world: World, run: Run, command: tuple[str, ...], says: str
+) -> None:
+    ran = run("bulk", *command, "--stage", "dev")
+    assert ran.code == 2
+    assert says in ran.stderr
