@@ -79,6 +79,11 @@ class Dashboard(Construct):
                     (metrics.CANCELS_ENFORCED, "Sum"),
                 ),
                 self._pools(),
+                self._graph(
+                    "Late results that were kept, and used again",
+                    (metrics.SALVAGED, "Sum"),
+                    (metrics.REUSED, "Sum"),
+                ),
             ],
             [
                 self._graph("Oldest overdue clock, s", (metrics.OLDEST_OVERDUE, "Maximum")),

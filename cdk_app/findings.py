@@ -8,23 +8,23 @@ templates, too, for those who review what is deployed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import aws_cdk as cdk
 from constructs import IConstruct
+
+from cdk_app.wildcards import ACKNOWLEDGED, flat
 
 
 def check(app: cdk.App) -> None:
     """Have the rules look at every stack of the app at its synth."""
     from cdk_nag import AwsSolutionsChecks  # noqa: PLC0415 - a local synth need not load it
 
-    rules = AwsSolutionsChecks(app, write_suppressions_to_cloud_formation=True)
-    cdk.Validations.of(app).add_plugins(rules)
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
 
 
 def acknowledge_wildcard(role: IConstruct, arn: str, reason: str) -> None:
     """Say why a role's right is on all that begins with this ARN."""
-    found = _flat(cdk.Stack.of(role).resolve(arn))
+    found = flat(cdk.Stack.of(role).resolve(arn))
     acknowledge(role, {f"AwsSolutions-IAM5[Resource::{found}]": reason})
 
 
@@ -33,16 +33,13 @@ def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
     cdk.Validations.of(construct).acknowledge(
         *(cdk.Acknowledgment(id=rule, reason=reason) for rule, reason in reasons.items())
     )
+    _write_down(construct, reasons)
 
 
-def _flat(value: Any) -> str:
-    """A resolved value as cdk-nag writes it in an id."""
-    match value:
-        case {"Ref": name}:
-            return f"<{name}>"
-        case {"Fn::GetAtt": [name, attribute]}:
-            return f"<{name}.{attribute}>"
-        case {"Fn::Join": [separator, parts]}:
-            return str(separator).join(map(_flat, parts))
-        case _:
-            return str(value)
+def _write_down(construct: IConstruct, reasons: Mapping[str, str]) -> None:
+    """In the template, beside the resource."""
+    resource = construct.node.default_child
+    if not isinstance(resource, cdk.CfnResource):
+        raise TypeError(f"{construct.node.path} is not one resource: acknowledge on what it holds")
+    before = resource.get_metadata(ACKNOWLEDGED) or {}
+    resource.add_metadata(ACKNOWLEDGED, {**before, **reasons})
