@@ -14,6 +14,7 @@ from cdk_app.results_bucket import ResultsBucket
 from cdk_app.tasks_table import TasksTable
 from cdk_app.webhook_master import WebhookMaster
 from taskgate.catalog import CATALOG
+from taskgate.issuer import UNSET
 from taskgate.settings import Environment, Stage
 
 
@@ -66,6 +67,7 @@ class DataStack(cdk.Stack):
             errands=self.errands.queue.queue_url,
             webhook_master=self.webhook_master.name,
             webhook_versions=stage.webhook_versions,
+            trusted_issuer=str(stage.trusted_issuer or UNSET),
             event_bus=stage.event_bus_name,
             result_days=stage.result_days,
             record_days=stage.record_days,

@@ -14,6 +14,7 @@ from typing import Final
 
 from taskgate.capacity import Host, PoolCapacity, Workers
 from taskgate.errors import BadSetting
+from taskgate.issuer import UNSET, TrustedIssuer
 
 PRIORITIES: Final = ("high", "normal", "low")
 MOST_UPLOAD_BYTES: Final = 5 * 1024**3
@@ -87,6 +88,8 @@ class Stage:
     """A lane in which more wait takes no new tasks: whatever came last would wait for days."""
     webhook_versions: tuple[int, ...] = (1,)
     """Versions of the callback secrets that sign, the newest first. To rotate: (2, 1), then (2,)."""
+    trusted_issuer: TrustedIssuer | None = None
+    """Whose JWTs are taken beside API keys, on every route."""
     event_bus: bool = False
     """Tell an EventBridge bus of every transition, for other systems. One event costs $1 a million."""
     workers: Workers = field(default_factory=Workers)
@@ -205,6 +208,8 @@ class Environment:
     webhook_versions: tuple[int, ...] = (1,)
     """Versions that sign, the newest first: two while receivers move to a new secret."""
 
+    trusted_issuer: str = UNSET
+    """Whose JWTs the authorizer takes, as `TrustedIssuer` writes itself."""
     event_bus: str = "unset"
     """Name of the bus that is told of every transition."""
     result_days: int = 30
@@ -241,6 +246,7 @@ class Environment:
             errands=_text(environ, "errands"),
             webhook_master=_text(environ, "webhook_master"),
             webhook_versions=_wholes(environ, "webhook_versions"),
+            trusted_issuer=_text(environ, "trusted_issuer"),
             event_bus=_text(environ, "event_bus"),
             result_days=_whole(environ, "result_days"),
             record_days=_whole(environ, "record_days"),

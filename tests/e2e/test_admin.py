@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import httpx
+import jwt
 import pytest
 
 from taskgate.apikeys import issue
 from taskgate.aws.keys import DynamoKeys
+from taskgate.issuer import TrustedIssuer
 from taskgate.local import LocalStack
 from taskgate.principal import SCOPES
+from taskgate.settings import stage
 from taskgate.task import Owner
+from tests.unit.functions.signed_tokens import issuing
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("admin")]
 
@@ -106,3 +111,33 @@ def test_a_server_acts_for_its_user_and_an_administrator_ends_at_the_tenant(
     canceled = admin("POST", f"/v1/tasks/{task_id}/cancel").json()
     actors = [entry["actor"].partition("/")[0] for entry in canceled["history"]]
     assert (actors[0], actors[-1]) == ("user:ada via backend", "admin:bob")
+
+
+def test_a_stage_that_trusts_an_issuer_takes_its_tokens_beside_keys(
+    asking: Callable[..., Ask], stack: LocalStack
+) -> None:
+    with issuing() as issuer, _trusting(stack, issuer.trusted):
+        good = stats(stack, issuer.token("ec"))
+        assert good.status_code == 200, good.text
+        forged = jwt.encode(issuer.claims(), "", "none", headers={"kid": "ec"})
+        assert stats(stack, forged).json()["code"] == "unauthenticated"
+        assert stats(stack, issuer.token(exp=1)).json()["code"] == "expired_key"
+        assert asking("acme/ada")("GET", "/v1/stats").status_code == 200
+
+
+@contextmanager
+def _trusting(stack: LocalStack, issuer: TrustedIssuer) -> Iterator[None]:
+    """The deployed authorizer with the setting that a stage would have, for the block."""
+    client, name = stack.client("lambda"), f"{stage('local').prefix}-authorizer"
+    before = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+
+    def set_to(variables: dict[str, str]) -> None:
+        client.update_function_configuration(
+            FunctionName=name, Environment={"Variables": variables}
+        )
+
+    set_to({**before, "TASKGATE_TRUSTED_ISSUER": str(issuer)})
+    try:
+        yield
+    finally:
+        set_to(before)

@@ -78,8 +78,9 @@ def test_wheels_are_for_the_python_and_the_libc_of_the_runtime(aws):
     }
     assert tags
     for tag in tags:
-        python, _, platform = tag.split("-", 2)
-        assert python in {f"cp{built_for.python.replace('.', '')}", "cp3"}
+        python, abi, platform = tag.split("-", 2)
+        # The stable ABI is good for every later Python.
+        assert abi == "abi3" or python in {f"cp{built_for.python.replace('.', '')}", "cp3"}
         assert platform in {
             "manylinux_2_17_aarch64",
             "manylinux2014_aarch64",
@@ -125,7 +126,7 @@ def test_the_bundle_holds_no_tests_no_command_and_no_unused_service(host):
     assert not list(host.rglob("*.pyi"))
     models = {path.name for path in (host / "botocore" / "data").iterdir() if path.is_dir()}
     assert models == {"dynamodb", "events", "s3", "secretsmanager", "sqs", "sts"}
-    assert sum(path.stat().st_size for path in host.rglob("*") if path.is_file()) < 40 * MB
+    assert sum(path.stat().st_size for path in host.rglob("*") if path.is_file()) < 48 * MB
 
 
 def test_a_second_build_with_nothing_changed_does_nothing(host, monkeypatch):

@@ -60,6 +60,8 @@ LEFT_OUT = {
         "pydantic",
         "ulid",
         "aws_lambda_powertools",
+        "jwt",
+        "cryptography",
         "boto3.dynamodb",
         "taskgate.catalog",
     },
