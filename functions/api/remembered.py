@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Final
 
 from taskgate.gateway.reading import View
@@ -21,7 +22,10 @@ def keep_seconds(view: View) -> int:
 
 
 class EndedViews:
-    """The latest views of ended tasks, by id. Whose they are is for the reader to check."""
+    """The latest views of ended tasks, by id, as far as a status tells of them.
+
+    Whose they are is for the reader to check.
+    """
 
     def __init__(self) -> None:
         self._views: OrderedDict[str, tuple[int, View]] = OrderedDict()
@@ -36,7 +40,15 @@ class EndedViews:
         seconds = keep_seconds(view)
         if not seconds:
             return
-        self._views[view.task.id] = (now + seconds * 1000, view)
+        self._views[view.task.id] = (now + seconds * 1000, _light(view))
         self._views.move_to_end(view.task.id)
         if len(self._views) > MOST:
             self._views.popitem(last=False)
+
+
+def _light(view: View) -> View:
+    """Without what may be large and no status shows: so many of them must fit into the process."""
+    task = replace(
+        view.task, output=None, metadata=None, checkpoint=None, result=(), history=(), callback=None
+    )
+    return replace(view, task=task)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from functions.api import remembered
 from taskgate.principal import Principal
-from tests.unit.functions.api_world import ADA, EVE, ApiWorld
+from tests.unit.functions.api_world import ADA, EVE, PROMPT, ApiWorld
 from tests.unit.functions.ports_between import counting
 
 
@@ -101,6 +102,20 @@ def test_memory_answers_its_owner_only(api: ApiWorld, tmp_path: Path) -> None:
     api.get(path)
     assert api.get(path, EVE).code == "task_not_found"
     assert api.get(path, Principal(ADA.owner, frozenset(), 1, "k")).code == "missing_scope"
+
+
+def test_memory_keeps_of_an_ended_task_only_what_a_status_tells(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = api.submitted({**PROMPT, "metadata": {"run": "x" * 200}})
+    api.succeed(api.claim(), tmp_path, "a.png", output=json.dumps({"text": "x" * 10_000}))
+    views = remembered.EndedViews()
+    views.put(remembered.View(api.tasks[task_id], None), 0)
+    kept = views.get(task_id, 1)
+    assert kept is not None
+    assert len(repr(kept)) < 3_000
+    path = f"/v1/tasks/{task_id}/status"
+    assert api.get(path).text == api.get(path).text
 
 
 def test_memory_is_bounded(api: ApiWorld, tmp_path: Path, monkeypatch: object) -> None:
