@@ -14,6 +14,7 @@ from taskgate.settings import Stage
 ITEMS = (
     "TASK#*", "LEDGER#*", "IDEM#*", "PULSE#*", "RATE#*", "RECEIVER#*", "SALVAGE#*", "WORKER#*",
     "WORKERS#*",
+    "SPREAD#*",
 )  # fmt: skip
 """Partition keys of what it works on, in both tables. Keys and plans are none of its business, so
 that nothing that gets into this room can issue a key or read one."""

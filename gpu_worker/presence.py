@@ -12,6 +12,7 @@ from gpu_worker.fitness import Gpu, gpu_of_host
 from gpu_worker.stop import Stop
 from taskgate.events import swallowed
 from taskgate.roster import Roster, Sign, WorkerState
+from taskgate.spreads import Spans, Spread, Spreads, bucket_of
 from taskgate.task import Task
 from taskgate.version import VERSION
 
@@ -33,9 +34,12 @@ class Presence:
     now: Callable[[], int]
     stop: Stop
     look: Callable[[], Gpu | None] = gpu_of_host
+    spreads: Spreads | None = None
     _task: Task | None = None
     _closed: threading.Event = field(default_factory=threading.Event)
     _signs: int = 0
+    _spans: dict[tuple[str, str], Spans] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._started_at = self.now()
@@ -50,6 +54,17 @@ class Presence:
         """What it runs from now on; None for nothing."""
         self._task = task
 
+    def ran(self, task: Task, seconds: float | None) -> None:
+        """A run is over, a good one after so many seconds: counted with the next sign, for estimates."""
+        waits, runs = Spread(), Spread()
+        if task.attempt == 1 and task.queued_at is not None and task.started_at is not None:
+            waits = Spread({bucket_of(task.started_at - task.queued_at): 1})
+        if seconds is not None:
+            runs = Spread({bucket_of(seconds * 1000): 1})
+        with self._lock:
+            known = self._spans.get((task.type, task.lane), Spans())
+            self._spans[task.type, task.lane] = known + Spans(waits, runs)
+
     def close(self) -> None:
         """Off the roster, as far as that can be written in time."""
         self._closed.set()
@@ -60,8 +75,10 @@ class Presence:
         self._gpu = self.look()
         while not self._closed.is_set():
             self._tell(self._report)
+            self._count()
             self._wait()
         self._tell(self._leave)
+        self._count()
 
     def _wait(self) -> None:
         """Until the next sign is due: at once when it drains, sooner when it does something else."""
@@ -78,6 +95,17 @@ class Presence:
                 act(self.roster)
         except Exception as error:  # noqa: BLE001  who does not see us is no reason not to work
             swallowed("sign_not_given", error, worker=self.worker)
+
+    def _count(self) -> None:
+        """What cannot be counted now is never counted: it is for an estimate only."""
+        with self._lock:
+            spans, self._spans = self._spans, {}
+        try:
+            for (kind, lane), found in spans.items():
+                if self.spreads is not None:
+                    self.spreads.add(kind, lane, found)
+        except Exception as error:  # noqa: BLE001  an estimate is no reason not to work
+            swallowed("spans_not_counted", error, worker=self.worker)
 
     def _report(self, roster: Roster) -> None:
         roster.report(self._sign())

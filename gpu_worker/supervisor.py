@@ -24,7 +24,7 @@ from gpu_worker.lanes import LanePoller, lane_names
 from gpu_worker.limits import Limits, RunTime
 from gpu_worker.nursery import Nursery, Unfit
 from gpu_worker.order import order_for
-from gpu_worker.outcome import Broken, Canceled, Lost, Outcome
+from gpu_worker.outcome import Broken, Canceled, Done, Lost, Outcome
 from gpu_worker.patience import NotFetched, Patience
 from gpu_worker.presence import Presence
 from gpu_worker.protection import Protection
@@ -178,7 +178,9 @@ class Supervisor:
         heart.start()
         began, folder = time.monotonic(), scratch.folder("attempt")
         outcome = self._outcome(held, child, heart, folder)
-        self._finisher.take(Ending(heart.held, outcome, heart, folder, time.monotonic() - began))
+        seconds = time.monotonic() - began
+        self._finisher.take(Ending(heart.held, outcome, heart, folder, seconds))
+        self._presence.ran(held.task, seconds if isinstance(outcome, Done) else None)
         self._presence.holds(None)
         if self._failed_setups >= SETUPS_IN_A_ROW:
             raise Unfit(f"{SETUPS_IN_A_ROW} setups in a row failed")
@@ -230,6 +232,7 @@ def _presence(place: Workplace) -> Presence:
         every=place.environment.beat * BEATS_A_SIGN,
         now=place.ports.now,
         stop=place.stop,
+        spreads=place.ports.spreads,
     )
 
 

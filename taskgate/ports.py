@@ -17,6 +17,7 @@ from taskgate.results import Results
 from taskgate.roster import Roster
 from taskgate.salvage import Reuse, Salvage
 from taskgate.slots import Slots
+from taskgate.spreads import Spreads
 from taskgate.switches import SwitchStore
 from taskgate.task import Owner, Task
 
@@ -287,4 +288,6 @@ class Ports:
     """None where nobody asks who works."""
     bulks: BulkStore | None = None
     """None where no bulk act is planned or worked on."""
+    spreads: Spreads | None = None
+    """None where nothing is estimated."""
     now: Now

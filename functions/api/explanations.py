@@ -11,22 +11,23 @@ from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from functions.http.times import when
-from taskgate.gateway import explaining
+from taskgate.gateway import estimating, explaining
 from taskgate.gateway.debts import Debts, OwedCallback
+from taskgate.gateway.estimating import Estimate, Quantiles
 from taskgate.gateway.explaining import Explanation, Holder
 from taskgate.receivers import Health
 
 
 def explain(desk: Desk, asked: Asked) -> Response[str]:
-    """`GET /v1/tasks/{task_id}/explain`: 2 calls at most."""
+    """`GET /v1/tasks/{task_id}/explain`: 2 calls, 3 while the task waits in its lane."""
     asked.query()
     told = explaining.explained(
         desk.ports, asked.principal, asked.task_id, desk.switches.now(desk.ports)
     )
-    return answer(_shown(told))
+    return answer(_shown(told, estimating.estimate(desk.ports, told.task)))
 
 
-def _shown(told: Explanation) -> dict[str, Any]:
+def _shown(told: Explanation, estimate: Estimate | None) -> dict[str, Any]:
     task, look, limit = told.task, told.look, told.limit
     return {
         "id": task.id,
@@ -38,11 +39,22 @@ def _shown(told: Explanation) -> dict[str, Any]:
         "next_limit": limit and {"name": limit.name, "at": when(limit.at), "then": limit.then},
         "holder": told.holder and _holder(told.holder),
         "lane": {"name": task.lane, "waiting": told.waiting},
+        "estimate": estimate and {"wait": _seconds(estimate.wait), "run": _seconds(estimate.run)},
         "cancel": views.cancel(task, told.pulse),
         "budgets": views.budgets(task.budgets),
         "owes": told.owes and _owes(told.owes),
         "actions": list(told.actions),
-        "sentences": list(told.sentences),
+        "sentences": [*told.sentences, *([estimate.sentence] if estimate else [])],
+    }
+
+
+def _seconds(found: Quantiles | None) -> dict[str, float] | None:
+    if found is None:
+        return None
+    return {
+        "p50_seconds": found.p50 / 1000,
+        "p90_seconds": found.p90 / 1000,
+        "samples": found.samples,
     }
 
 

@@ -223,6 +223,9 @@ _NEXT_LIMIT: Final = object_of(
     {"name": TEXT, "at": TIME, "then": described(ref("State"), "The state that follows.")}
 )
 _HOLDER: Final = object_of({"worker": TEXT, "started_at": TIME, "last_sign_at": TIME})
+QUANTILES: Final = or_null(
+    object_of({"p50_seconds": SECONDS, "p90_seconds": SECONDS, "samples": WHOLE})
+)
 EXPLANATION: Final[Schema] = {
     "id": ID,
     "state": ref("State"),
@@ -241,6 +244,11 @@ EXPLANATION: Final[Schema] = {
         }
     ),
     "cancel": CANCEL,
+    "estimate": described(
+        or_null(object_of({"wait": QUANTILES, "run": QUANTILES})),
+        "From what tasks of its type in its lane did since yesterday, within a factor of 1.42; a part"
+        " is null where fewer than 20 were seen, the whole once it has ended.",
+    ),
     "budgets": BUDGETS,
     "owes": described(or_null(object_of(DEBTS)), "What it owes, once it has ended."),
     "actions": list_of(

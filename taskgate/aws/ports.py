@@ -14,6 +14,7 @@ from taskgate.aws.rates import DynamoRates
 from taskgate.aws.receivers import DynamoReceivers
 from taskgate.aws.roster import DynamoRoster
 from taskgate.aws.slots import DynamoSlots
+from taskgate.aws.spreads import DynamoSpreads
 from taskgate.aws.switches import DynamoSwitches
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.ports import Ports
@@ -43,6 +44,7 @@ def build(environment: Environment) -> Ports:
         slots=DynamoSlots(dynamodb, table=environment.ephemeral_table, now=now),
         bulks=DynamoBulks(dynamodb, table=environment.tasks_table),
         switches=DynamoSwitches(dynamodb, table=environment.tasks_table),
+        spreads=DynamoSpreads(dynamodb, table=environment.ephemeral_table, now=now),
         roster=DynamoRoster(dynamodb, table=environment.ephemeral_table, now=now),
         lanes=SqsLanes(sqs, environment.lanes),
         errands=SqsErrands(sqs, environment.errands),

@@ -41,6 +41,7 @@ from taskgate.testing.memory_results import MemoryResults
 from taskgate.testing.memory_roster import MemoryRoster
 from taskgate.testing.memory_salvages import MemorySalvages
 from taskgate.testing.memory_slots import MemorySlots
+from taskgate.testing.memory_spreads import MemorySpreads
 from taskgate.testing.memory_switches import MemorySwitches
 
 R = TypeVar("R")
@@ -272,6 +273,7 @@ class MemoryWorld:
         self.switches = MemorySwitches()
         self.roster = MemoryRoster(self.clock)
         self.bulks = MemoryBulks()
+        self.spreads = MemorySpreads(self.clock)
         self.errands = MemoryErrands(self.clock)
         self.receivers = MemoryReceivers()
         self.ports = Ports(
@@ -282,6 +284,7 @@ class MemoryWorld:
             switches=self.switches,
             roster=self.roster,
             bulks=self.bulks,
+            spreads=self.spreads,
             lanes=self.lanes,
             results=self.results,
             errands=self.errands,

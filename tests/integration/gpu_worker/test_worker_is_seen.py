@@ -45,3 +45,13 @@ def test_a_roster_that_is_away_costs_no_task(world: WorkerWorld, monkeypatch) ->
     world.start()
     assert world.wait_ended(task_id).state is State.SUCCEEDED
     assert world.events.named("sign_not_given")
+
+
+def test_a_whole_worker_counts_how_long_its_tasks_waited_and_ran(world: WorkerWorld) -> None:
+    good = [world.submit("echo") for _ in range(3)]
+    world.start()
+    for task_id in good:
+        world.wait_ended(task_id)
+    world.close()
+    spans = world.memory.spreads.lately("chaos", "chaos-normal")
+    assert (spans.waits.samples, spans.runs.samples) == (3, 3)

@@ -254,17 +254,17 @@ def test_an_operator_may_ask_about_any_task_and_a_stranger_about_none(
     assert api.get(f"/v1/tasks/{task_id}/explain", EVE).code == "task_not_found"
 
 
-def test_an_explanation_takes_two_calls_and_one_where_no_lane_counts(tmp_path: Path) -> None:
+def test_an_explanation_takes_a_call_for_each_thing_that_it_tells_of(tmp_path: Path) -> None:
     calls: list[str] = []
     api = ApiWorld(between=counting(calls))
     task_id = api.submitted()
     calls.clear()
     _told(api, task_id)
-    assert calls == ["tasks.get_with_pulse", "lanes.waiting"]
+    assert calls == ["tasks.get_with_pulse", "lanes.waiting", "spreads.lately"]
     api.claim()
     calls.clear()
     _told(api, task_id)
-    assert calls == ["tasks.get_with_pulse"]
+    assert calls == ["tasks.get_with_pulse", "spreads.lately"]
     ended = owing(api, tmp_path)
     calls.clear()
     _told(api, ended)

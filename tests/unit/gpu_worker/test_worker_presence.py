@@ -6,6 +6,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ from gpu_worker.stop import Stop
 from taskgate.errors import Unavailable
 from taskgate.lifecycle.states import State
 from taskgate.roster import Sign, WorkerState
+from taskgate.spreads import Spans, bucket_of
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.factories import task_in
 from taskgate.testing.memory_roster import MemoryRoster
+from taskgate.testing.memory_spreads import MemorySpreads
 
 TASK = task_in(State.PROCESSING)
 
@@ -154,6 +157,42 @@ def test_a_store_that_hangs_does_not_keep_the_process(
     presence.close()
     assert time.monotonic() - began < 5
     let_go.set()
+
+
+def test_what_ran_is_counted_with_the_next_sign_and_when_it_leaves(
+    roster: Counted, stop: Stop
+) -> None:
+    spreads = MemorySpreads(roster._now)
+    presence = Presence(
+        roster, "w1", "gpu", 0.02, roster._now, stop, look=lambda: None, spreads=spreads
+    )
+    presence.start()
+    first = replace(TASK, attempt=1, queued_at=1_000, started_at=6_000)
+    presence.ran(first, 30.0)
+    presence.ran(replace(first, attempt=2), None)
+    until(lambda: spreads.lately(TASK.type, TASK.lane).runs.samples)
+    presence.ran(first, 30.0)
+    presence.close()
+    spans = spreads.lately(TASK.type, TASK.lane)
+    assert spans.waits.counts == {bucket_of(5_000): 2}
+    assert spans.runs.counts == {bucket_of(30_000): 2}
+
+
+def test_counts_that_cannot_be_kept_cost_no_sign(roster: Counted, stop: Stop) -> None:
+    class Away:
+        def add(self, kind: str, lane: str, spans: Spans) -> None:
+            raise Unavailable
+
+        def lately(self, kind: str, lane: str) -> Spans:
+            raise Unavailable
+
+    presence = Presence(
+        roster, "w1", "gpu", 0.02, roster._now, stop, look=lambda: None, spreads=Away()
+    )
+    presence.start()
+    presence.ran(TASK, 1.0)
+    until(lambda: roster.reports > 4)
+    presence.close()
 
 
 def test_without_a_roster_there_is_no_thread(stop: Stop) -> None:
