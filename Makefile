@@ -3,7 +3,7 @@
 # A pipe fails when any part of it does: no figure may hide a red test.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: fairness least-privilege help demo dev test check fix e2e bench soak simulate model crash-points synth deploy image clean
+.PHONY: fairness least-privilege help demo dev test check fix e2e bench soak simulate model crash-points synth deploy smoke image clean
 
 PYTHON ?= python3
 STAGE ?= prod
@@ -71,6 +71,10 @@ least-privilege: $(READY) ## Record the calls of every deployed room, and hold t
 synth: $(READY) ## Make the templates of STAGE (default prod), count their resources, lint them
 	$(VENV)/python -m cdk_app.cli synth --quiet --context stage=$(STAGE) $(CHOSEN) --output build/cdk.out/$(STAGE)
 	$(VENV)/python -m cdk_app.report build/cdk.out/$(STAGE)
+
+smoke: $(READY) ## Try the promises that matter against STAGE=dev|staging|prod, and clean up
+	@test "$(origin STAGE)" = "command line" || { echo "Name the stage: make smoke STAGE=dev"; exit 2; }
+	$(VENV)/taskgate smoke --stage $(STAGE)
 
 deploy: $(READY) ## Deploy STAGE=dev|staging|prod to the AWS account of your credentials
 	@test "$(origin STAGE)" = "command line" || { echo "Name the stage: make deploy STAGE=dev"; exit 2; }

@@ -23,6 +23,7 @@ from taskgate.cli import (
     receivers,
     reconcile,
     redrive,
+    smoke,
     steering,
     submitting,
     switches,
@@ -106,6 +107,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(plans.app, name="plans")
 app.command("cost")(cost.cost)
 app.add_typer(bulk.app, name="bulk")
+app.command("smoke")(smoke.smoke)
 app.command("dev")(dev.dev)
 app.command("demo")(demo.demo)
 

@@ -85,21 +85,25 @@ def at_work() -> Iterator[None]:
 
 def _environment(stage_name: str) -> Environment:
     from taskgate.errors import BadSetting  # noqa: PLC0415
-    from taskgate.settings import Environment, stage  # noqa: PLC0415
+    from taskgate.settings import Environment  # noqa: PLC0415
 
     try:
-        name = f"{stage(stage_name).prefix}-data"
+        told = output(stage_name, "data", "Environment")
     except BadSetting as error:
         raise typer.BadParameter(str(error)) from error
-    return Environment.read(json.loads(_output(name, "Environment")))
+    return Environment.read(json.loads(told))
 
 
-def _output(stack: str, key: str) -> str:
+def output(stage_name: str, stack: str, key: str) -> str:
+    """What a stack of the stage answered: its output of that name."""
     import boto3  # noqa: PLC0415
 
+    from taskgate.settings import stage  # noqa: PLC0415
+
+    name = f"{stage(stage_name).prefix}-{stack}"
     client: Any = boto3.client("cloudformation")
     try:
-        (found,) = client.describe_stacks(StackName=stack)["Stacks"]
+        (found,) = client.describe_stacks(StackName=name)["Stacks"]
     finally:
         client.close()
     return next(str(o["OutputValue"]) for o in found["Outputs"] if o["OutputKey"] == key)
