@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from taskgate.aws.clients import available
+from taskgate.aws.lanes import MAX_DELAY
+from taskgate.errors import BadSetting
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -18,6 +20,9 @@ class SqsErrands:
         self._client, self._url = client, url
 
     def send(self, task_id: str, delay: int, news: str | None = None) -> None:
+        if not 0 <= delay <= MAX_DELAY:
+            # The emulator takes more; SQS does not. Longer waits belong to the clock.
+            raise BadSetting("delay", delay, f"0 to {MAX_DELAY} s")
         errand = {"task": task_id} | ({"news": news} if news else {})
         with available():
             self._client.send_message(

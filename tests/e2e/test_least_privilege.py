@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("privilege")]
 @pytest.fixture(scope="module")
 def held(story: Story) -> list[Held]:
     calls = read_calls(story.record)
-    return [hold(role, calls) for role in roles(story.stack)]
+    return [hold(role, calls) for role in (*roles(story.stack), story.worker)]
 
 
 def test_no_role_lacks_a_right_that_its_room_used(held: list[Held]) -> None:

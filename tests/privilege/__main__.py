@@ -20,9 +20,10 @@ def main() -> int:
         record = place / "calls.jsonl"
         with LocalStack(folder=place / "stack", record=record, say=_say) as stack:
             _say("Driving every room")
-            Story(stack, record, place / "results").run()
+            story = Story(stack, record, place / "results")
+            story.run()
             calls = read_calls(record)
-            held = [hold(role, calls) for role in roles(stack)]
+            held = [hold(role, calls) for role in (*roles(stack), story.worker)]
     for role in sorted(held, key=lambda one: one.room):
         print("\n".join(role.lines()))
     return int(any(role.missing or role.unexplained for role in held))

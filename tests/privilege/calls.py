@@ -106,7 +106,11 @@ _OBJECT_ACTIONS: Final = {
 def _s3(line: Mapping[str, Any]) -> Iterator[Need]:
     bucket, _, key = line["path"].lstrip("/").partition("/")
     arn = f"arn:aws:s3:::{bucket}"
-    if key:
+    if key and "uploadId" in line["query"] and line["method"] == "DELETE":
+        yield "AbortMultipartUpload", f"{arn}/{key}", ()
+    elif key and line["method"] == "POST":  # a large object begins and ends so; its parts are put
+        yield "PutObject", f"{arn}/{key}", ()
+    elif key:
         yield _OBJECT_ACTIONS[line["method"]], f"{arn}/{key}", ()
     elif "delete" in line["query"]:
         for gone in re.findall(r"<Key>([^<]+)</Key>", line["body"]):

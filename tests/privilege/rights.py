@@ -85,6 +85,8 @@ def _family(resource: str) -> str:
         return "lanes, dead letters" if name.endswith("-dead") else "lanes"
     if ":s3:" in resource and "/" in name:
         return "/".join([*name.split("/")[:2], "*"])
+    if ":ecs:" in resource:
+        return name.rpartition("/")[0] + "/*"
     if ":secret:" in resource:
         return name.rpartition("-")[0]
     return name.split("/stream/")[0] + ("/stream" if "/stream/" in name else "")
