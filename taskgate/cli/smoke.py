@@ -89,9 +89,10 @@ def _gateway(stage: str | None, *, local: bool) -> Iterator[tuple[str, str, int 
 
 @contextmanager
 def _key_for_this_run(table: str) -> Iterator[str]:
-    from taskgate.apikeys import Acting, id_of, issue, revoke  # noqa: PLC0415
+    from taskgate.apikeys import id_of, issue, revoke  # noqa: PLC0415
     from taskgate.aws import clients  # noqa: PLC0415
     from taskgate.aws.keys import DynamoKeys  # noqa: PLC0415
+    from taskgate.marks import Acting  # noqa: PLC0415
     from taskgate.task import Owner  # noqa: PLC0415
 
     now = int(time.time())

@@ -6,7 +6,8 @@ import pytest
 
 from tests.privilege.canaries import found_in
 from tests.privilege.logs import logged
-from tests.privilege.story import TENANT, Story
+from tests.privilege.scene import TENANT
+from tests.privilege.story import Story
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("privilege")]
 

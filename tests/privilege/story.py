@@ -9,63 +9,30 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
-from taskgate.apikeys import issue
-from taskgate.aws.keys import DynamoKeys
-from taskgate.aws.plans import DynamoPlans
-from taskgate.client import FollowUp, Taskgate, TaskHandle
-from taskgate.local import LocalStack
+from taskgate.client import FollowUp, TaskHandle
 from taskgate.local.process import Child
 from taskgate.local.recording import refuse_next
-from taskgate.plans import Plan
-from taskgate.principal import SCOPES
 from taskgate.routes import ROUTES
 from taskgate.settings import PRIORITIES, stage
-from taskgate.task import Owner
-from taskgate.testing.receiver import Receiver, says
-from tests.privilege.canaries import Canaries
-from tests.privilege.roles import Role
-from tests.privilege.worker_role import credentials, working_role
+from taskgate.testing.receiver import Receiver
+from tests.privilege.scene import TENANT, Scene, bearer, until
+from tests.privilege.worker_role import working_role
 
 PREFIX: Final = stage("local").prefix
 SMALL: Final = {"steps": 1, "width": 64, "height": 64}
 SLOW: Final = {**SMALL, "steps": 200, "step_ms": 400}
-TENANT: Final = "rights"
 EVENTS: Final = ("task.succeeded", "task.canceled", "task.stalled", "task.progress")
 
 
-def until(true: Callable[[], Any], seconds: float = 40) -> Any:
-    """The first true answer."""
-    give_up = time.monotonic() + seconds
-    while time.monotonic() < give_up:
-        if found := true():
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds} s: {true}")
-
-
-@dataclass
-class Story:
-    """What the story needs, and what it leaves behind."""
-
-    stack: LocalStack
-    record: Path
-    folder: Path
-    """Where results are saved."""
-    secrets: Canaries = field(default_factory=Canaries)
-    client: Taskgate = field(init=False)
-    worker: Role = field(init=False)
-    """The role that the workers run under."""
+class Story(Scene):
+    """What is done, in order."""
 
     def run(self) -> None:
         """All of it, in a minute."""
@@ -255,7 +222,7 @@ class Story:
         return len(found.get("Contents", []))
 
     def _everything_that_is_told(self, suspect: TaskHandle) -> None:
-        headers = _bearer(self.secrets.words["an API key"])
+        headers = bearer(self.secrets.words["an API key"])
         with httpx.Client(
             base_url=self.stack.api_url, headers=headers, trust_env=False, timeout=30
         ) as http:
@@ -292,13 +259,13 @@ class Story:
         ]
         with httpx.Client(base_url=self.stack.api_url, trust_env=False, timeout=30) as http:
             for body in bodies:
-                answer = http.post("/v1/tasks", json=body, headers=_bearer(key))
+                answer = http.post("/v1/tasks", json=body, headers=bearer(key))
                 assert answer.status_code in {400, 404, 422}, answer.text
             broken = f'{{"type": "{word("broken JSON")}'.encode()
-            assert http.post("/v1/tasks", content=broken, headers=_bearer(key)).status_code == 400
+            assert http.post("/v1/tasks", content=broken, headers=bearer(key)).status_code == 400
             asked = {"metadata.label": word("a query"), word("a wrong query"): "1"}
-            assert http.get("/v1/tasks", params=asked, headers=_bearer(key)).is_client_error
-            assert http.get("/v1/stats", headers=_bearer(forged)).status_code in {401, 403}
+            assert http.get("/v1/tasks", params=asked, headers=bearer(key)).is_client_error
+            assert http.get("/v1/stats", headers=bearer(forged)).status_code in {401, 403}
 
     def _signatures(self, receiver: Receiver) -> None:
         for number, request in enumerate(receiver.arrived):
@@ -306,59 +273,9 @@ class Story:
             self.secrets.keep(f"signature {number}", signature)
         assert len(receiver.arrived) >= 5
 
-    @contextmanager
-    def _caller(self) -> Iterator[Taskgate]:
-        dynamodb, table = self.stack.client("dynamodb"), self.stack.environment.tasks_table
-        plan = Plan(
-            name="story",
-            max_pending=100,
-            submits_per_minute=6000,
-            burst=100,
-            max_processing=5,
-        )
-        assert DynamoPlans(dynamodb, table=table).write_plan(plan)
-        keys = DynamoKeys(dynamodb, table=table)
-        key = issue(keys, Owner(TENANT, "ruth"), SCOPES, plan="story")
-        self.secrets.keep("an API key", key)
-        self.secrets.keep("a key's secret", key.rpartition("_")[2])
-        master = self.stack.client("secretsmanager").get_secret_value(
-            SecretId=self.stack.environment.webhook_master
-        )
-        self.secrets.keep("the webhook master", master["SecretString"])
-        with Taskgate(self.stack.api_url, key) as client:
-            for secret in client.webhook_secrets():
-                self.secrets.keep("a webhook secret", secret)
-            yield client
-
-    @contextmanager
-    def _receiver(self) -> Iterator[Receiver]:
-        answers = (says(500), says(204))
-        with Receiver(*answers, secrets=[self.secrets.words["a webhook secret"]]) as receiver:
-            yield receiver
-
-    def _hook(self, receiver: Receiver, name: str) -> str:
-        word = self.secrets.word
-        return (
-            f"{receiver.url}/{word(f'hook path of {name}')}?token={word(f'hook query of {name}')}"
-        )
-
-    @contextmanager
-    def _working(self, *pools: str, **settings: str) -> Iterator[list[Child]]:
-        extra = {**credentials(self.stack), **settings}
-        workers = [self.stack.start_worker(pool, extra) for pool in pools]
-        try:
-            yield workers
-        finally:
-            for worker in workers:
-                worker.stop()
-
 
 _PULSE_MOVED: Final = {
     "CancellationReasons": [{"Code": "None"}, {"Code": "ConditionalCheckFailed"}],
     "Message": "Transaction cancelled [None, ConditionalCheckFailed]",
 }
 """A beat came between the sweep's look and its write."""
-
-
-def _bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}

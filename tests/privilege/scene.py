@@ -1,0 +1,100 @@
+"""Who and what a story needs: a caller with a key, a receiver, workers under their role."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from taskgate.apikeys import issue
+from taskgate.aws.keys import DynamoKeys
+from taskgate.aws.plans import DynamoPlans
+from taskgate.client import Taskgate
+from taskgate.local import LocalStack
+from taskgate.local.process import Child
+from taskgate.plans import Plan
+from taskgate.principal import SCOPES
+from taskgate.task import Owner
+from taskgate.testing.receiver import Receiver, says
+from tests.privilege.canaries import Canaries
+from tests.privilege.roles import Role
+from tests.privilege.worker_role import credentials
+
+TENANT: Final = "rights"
+
+
+def until(true: Callable[[], Any], seconds: float = 40) -> Any:
+    """The first true answer."""
+    give_up = time.monotonic() + seconds
+    while time.monotonic() < give_up:
+        if found := true():
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"not within {seconds} s: {true}")
+
+
+@dataclass
+class Scene:
+    """What a story needs, and what it leaves behind."""
+
+    stack: LocalStack
+    record: Path
+    folder: Path
+    """Where results are saved."""
+    secrets: Canaries = field(default_factory=Canaries)
+    client: Taskgate = field(init=False)
+    worker: Role = field(init=False)
+    """The role that the workers run under."""
+
+    @contextmanager
+    def _caller(self) -> Iterator[Taskgate]:
+        dynamodb, table = self.stack.client("dynamodb"), self.stack.environment.tasks_table
+        plan = Plan(
+            name="story",
+            max_pending=100,
+            submits_per_minute=6000,
+            burst=100,
+            max_processing=5,
+        )
+        assert DynamoPlans(dynamodb, table=table).write_plan(plan)
+        keys = DynamoKeys(dynamodb, table=table)
+        key = issue(keys, Owner(TENANT, "ruth"), SCOPES, plan="story")
+        self.secrets.keep("an API key", key)
+        self.secrets.keep("a key's secret", key.rpartition("_")[2])
+        master = self.stack.client("secretsmanager").get_secret_value(
+            SecretId=self.stack.environment.webhook_master
+        )
+        self.secrets.keep("the webhook master", master["SecretString"])
+        with Taskgate(self.stack.api_url, key) as client:
+            for secret in client.webhook_secrets():
+                self.secrets.keep("a webhook secret", secret)
+            yield client
+
+    @contextmanager
+    def _receiver(self) -> Iterator[Receiver]:
+        answers = (says(500), says(204))
+        with Receiver(*answers, secrets=[self.secrets.words["a webhook secret"]]) as receiver:
+            yield receiver
+
+    def _hook(self, receiver: Receiver, name: str) -> str:
+        word = self.secrets.word
+        return (
+            f"{receiver.url}/{word(f'hook path of {name}')}?token={word(f'hook query of {name}')}"
+        )
+
+    @contextmanager
+    def _working(self, *pools: str, **settings: str) -> Iterator[list[Child]]:
+        extra = {**credentials(self.stack), **settings}
+        workers = [self.stack.start_worker(pool, extra) for pool in pools]
+        try:
+            yield workers
+        finally:
+            for worker in workers:
+                worker.stop()
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
