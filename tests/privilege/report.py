@@ -15,9 +15,6 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
     ("worker", f"s3:AbortMultipartUpload on {_BUCKET}/r/*"): (
         "only when a part of a large result fails: tests/unit/test_buckets.py"
     ),
-    ("worker", f"s3:GetObject on {_BUCKET}/in/*"): (
-        "inputs that were uploaded: the worker reads them, no route takes them yet"
-    ),
 }
 """(room, right) that the story does not use, with the reason. A line that is used after all fails."""
 
