@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from taskgate.apikeys import issue
 from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.plans import DynamoPlans
-from taskgate.client import Taskgate
+from taskgate.aws.ports import build
+from taskgate.client import Taskgate, TaskHandle
 from taskgate.local import LocalStack
 from taskgate.local.process import Child
 from taskgate.plans import Plan
+from taskgate.ports import Ports
 from taskgate.principal import SCOPES
 from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver, says
@@ -36,6 +40,18 @@ def until(true: Callable[[], Any], seconds: float = 40) -> Any:
     raise AssertionError(f"not within {seconds} s: {true}")
 
 
+@contextmanager
+def built(stack: LocalStack) -> Iterator[Ports]:
+    """The ports of an operator at a terminal, who has every right."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in stack.client_variables.items():
+            patch.setenv(name, value)
+        ports = build(stack.environment)
+    yield ports
+    for port in (ports.tasks, ports.lanes, ports.results):
+        port._client.close()  # type: ignore[union-attr]
+
+
 @dataclass
 class Scene:
     """What a story needs, and what it leaves behind."""
@@ -48,6 +64,33 @@ class Scene:
     client: Taskgate = field(init=False)
     worker: Role = field(init=False)
     """The role that the workers run under."""
+
+    def _orphan(self, handle: TaskHandle) -> None:
+        """A file that the lost attempt had uploaded before it died."""
+        body, key = self.secrets.word("a result").encode(), f"r/{TENANT}/{handle.id}/1/half.png"
+        bucket = self.stack.environment.results_bucket
+        self.stack.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
+
+    def _swept(self, true: Callable[[], bool]) -> None:
+        def swept() -> bool:
+            self.stack.sweep()
+            return true()
+
+        until(swept)
+
+    def _objects(self, handle: TaskHandle) -> list[Any]:
+        return list(
+            self.stack.client("s3")
+            .list_objects_v2(
+                Bucket=self.stack.environment.results_bucket, Prefix=f"r/{TENANT}/{handle.id}/"
+            )
+            .get("Contents", [])
+        )
+
+    def _kept(self) -> int:
+        bucket = self.stack.environment.results_bucket
+        found = self.stack.client("s3").list_objects_v2(Bucket=bucket, Prefix="dead/cpu-normal/")
+        return len(found.get("Contents", []))
 
     @contextmanager
     def _caller(self) -> Iterator[Taskgate]:

@@ -9,20 +9,26 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from base64 import b64encode
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import httpx
 
+from taskgate.bulks import BulkAct, BulkState, Wanted
 from taskgate.client import FollowUp, TaskHandle
+from taskgate.gateway import bulk
 from taskgate.local.process import Child
 from taskgate.local.recording import refuse_next
+from taskgate.ports import Ports
+from taskgate.principal import SCOPES, Principal
 from taskgate.routes import ROUTES
 from taskgate.settings import PRIORITIES, stage
+from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver
-from tests.privilege.scene import TENANT, Scene, bearer, until
+from tests.privilege.scene import TENANT, Scene, bearer, built, until
 from tests.privilege.worker_role import working_role
 
 PREFIX: Final = stage("local").prefix
@@ -46,6 +52,7 @@ class Story(Scene):
             self._another_life(suspect)
             self._given_again()
             self._dead_letters()
+            self._in_bulk()
             self._everything_that_is_told(suspect)
             self._wrong_callers()
             self._signatures(receiver)
@@ -131,12 +138,6 @@ class Story(Scene):
         assert canceled.state == "canceling"
         return suspect, unstopped
 
-    def _orphan(self, handle: TaskHandle) -> None:
-        """A file that the lost attempt had uploaded before it died."""
-        body, key = self.secrets.word("a result").encode(), f"r/{TENANT}/{handle.id}/1/half.png"
-        bucket = self.stack.environment.results_bucket
-        self.stack.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
-
     def _people(self) -> None:
         """No worker is there: tasks stay where people put them."""
         text = {"text": "later"}
@@ -187,22 +188,6 @@ class Story(Scene):
             assert first.wait(40).state == "canceled"
         assert self.client.submit("text_to_image", run).submitted.reused_from == first.id
 
-    def _swept(self, true: Callable[[], bool]) -> None:
-        def swept() -> bool:
-            self.stack.sweep()
-            return true()
-
-        until(swept)
-
-    def _objects(self, handle: TaskHandle) -> list[Any]:
-        return list(
-            self.stack.client("s3")
-            .list_objects_v2(
-                Bucket=self.stack.environment.results_bucket, Prefix=f"r/{TENANT}/{handle.id}/"
-            )
-            .get("Contents", [])
-        )
-
     def _dead_letters(self) -> None:
         dead = self.client.submit("embed_document", {"text": "dead"})
         lanes, sqs = self.stack.environment.lanes, self.stack.client("sqs")
@@ -216,10 +201,24 @@ class Story(Scene):
         answer = self.stack.client("lambda").invoke(FunctionName=f"{PREFIX}-reconcile")
         assert json.loads(answer["Payload"].read()) == {"finished": True, "unaccounted": 0}
 
-    def _kept(self) -> int:
-        bucket = self.stack.environment.results_bucket
-        found = self.stack.client("s3").list_objects_v2(Bucket=bucket, Prefix="dead/cpu-normal/")
-        return len(found.get("Contents", []))
+    def _in_bulk(self) -> None:
+        """Operators act on many tasks, found by day and by user; the sweep carries it out."""
+        today = time.strftime("%Y-%m-%d", time.gmtime())
+        acts = {
+            BulkAct.REOPEN: Wanted(tenant=TENANT, day=today),
+            BulkAct.CANCEL: Wanted(tenant=TENANT, user="ruth"),
+        }
+        shards = self.stack.environment.clock_shards
+        who = Principal(Owner("taskgate", "otto"), SCOPES, 1, "aws")
+        with built(self.stack) as ports:
+            for act, wanted in acts.items():
+                why = self.secrets.word(f"why to {act} in bulk")
+                dry = bulk.plan(ports, who, act, wanted, why, shards)
+                running = bulk.confirm(ports, who, dry.bulk.id, dry.token).id
+                self._swept(partial(self._done, ports, who, running))
+
+    def _done(self, ports: Ports, who: Principal, bulk_id: str) -> bool:
+        return bulk.found(ports, who, bulk_id).state is BulkState.DONE
 
     def _everything_that_is_told(self, suspect: TaskHandle) -> None:
         headers = bearer(self.secrets.words["an API key"])
