@@ -103,6 +103,16 @@ def test_a_claim_tells_how_long_the_task_waited_but_not_its_back_off(
     assert lines[-1]["task_queue_wait_seconds"] == 5.0
 
 
+def test_each_run_that_is_over_says_whether_it_lost_its_process(
+    lines: list[dict[str, Any]],
+) -> None:
+    task = task_in(State.PROCESSING)
+    good = told(lines, task, transitions.succeed(task, stamp(LATER), Outcome()))
+    lost = told(lines, task, transitions.take_over(task, stamp(LATER), "w2"))
+    # 0 and 1: the average of the metric is the share of runs that were lost.
+    assert (good["worker_crashes"], lost["worker_crashes"]) == (0, 1)
+
+
 def test_a_good_run_is_not_waste(lines: list[dict[str, Any]]) -> None:
     task = task_in(State.PROCESSING)
     line = told(lines, task, transitions.succeed(task, stamp(LATER), Outcome()))
