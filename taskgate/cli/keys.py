@@ -162,13 +162,15 @@ def _signing_secrets(office: Office, tenant: str) -> list[str]:
 def _changing() -> Iterator[None]:
     from taskgate.errors import KeyEnded, UnknownKey  # noqa: PLC0415
 
-    try:
-        with at_work():
+    with at_work():
+        try:
             yield
-    except UnknownKey as error:
-        raise CommandError(str(error), "See them: taskgate keys list", Exit.NOT_FOUND) from error
-    except KeyEnded as error:
-        raise CommandError(str(error), "Make one: taskgate keys issue", Exit.USAGE) from error
+        except UnknownKey as error:
+            raise CommandError(
+                str(error), "See them: taskgate keys list", Exit.NOT_FOUND
+            ) from error
+        except KeyEnded as error:
+            raise CommandError(str(error), "Make one: taskgate keys issue", Exit.USAGE) from error
 
 
 def _scopes(named: list[str] | tuple[str, ...]) -> frozenset[str]:
