@@ -19,7 +19,7 @@ ID: Final = Parameter(
 )
 GIVES: Final = (
     " Nobody gives away what is not theirs: an administrator's key is for the own tenant, of the own plan,"
-    " with at most the own limit and without the scope `operator`."
+    " with at most the own limit and no scope but the own."
 )
 KEYS: Final[Mapping[tuple[str, str], Operation]] = {
     ("POST", "/v1/admin/keys"): Operation(
@@ -54,7 +54,7 @@ KEYS: Final[Mapping[tuple[str, str], Operation]] = {
         scope="admin",
         summary="A new key with the same rights; the old one works on for the overlap",
         about="The new one is stored before the old one is shortened: if anything breaks between, nobody"
-        " is locked out.",
+        " is locked out. An administrator rotates no key of a scope that is not the own, and may revoke it.",
         parameters=(ID,),
         body="RotateKey",
         body_required=False,

@@ -78,7 +78,8 @@ def _id(asked: Asked) -> str:
 
 def _list_of(who: Principal) -> str:
     """What a cursor is bound to: an operator's list goes on where no other's does."""
-    return f"keys of {'all' if 'operator' in who.scopes else who.owner.tenant}"
+    # No tenant's name is "*".
+    return f"keys of {'*' if 'operator' in who.scopes else who.owner.tenant}"
 
 
 def _shown(key: ApiKey, now: int) -> dict[str, Any]:

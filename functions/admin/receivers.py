@@ -26,7 +26,7 @@ def listed(desk: Desk, asked: Asked) -> Response[str]:
 
 
 def _list_of(who: Principal) -> str:
-    return f"receivers of {'all' if 'operator' in who.scopes else who.owner.tenant}"
+    return f"receivers of {'*' if 'operator' in who.scopes else who.owner.tenant}"
 
 
 def _shown(one: Unwell) -> dict[str, Any]:

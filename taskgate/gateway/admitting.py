@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from taskgate.errors import LaneFull, PriorityNotAllowed, RateLimited, Unavailable
 from taskgate.events import event, swallowed
+from taskgate.gateway.chains import Step
 from taskgate.ports import Ports
 from taskgate.principal import Principal
 from taskgate.task import Owner
@@ -14,14 +16,21 @@ from taskgate.task import Owner
 REMEMBERED_MS: Final = 5_000
 
 
-def check_priority(principal: Principal, priority: str) -> None:
-    """Raise `PriorityNotAllowed` unless the plan has this priority."""
+def check_priority(principal: Principal, priority: str, place: str = "") -> None:
+    """Raise `PriorityNotAllowed` unless the plan has this priority; `place` says whose it is."""
     allowed = principal.plan.priorities
     if priority not in allowed:
-        names = ", ".join(sorted(allowed))
+        names, of = ", ".join(sorted(allowed)), f" of {place}" if place else ""
         raise PriorityNotAllowed(
-            f"Your plan does not allow the priority {priority}; it allows {names}."
+            f"Your plan does not allow the priority {priority}{of}; it allows {names}."
         )
+
+
+def check_priorities(principal: Principal, steps: Sequence[Step], place: str = "then") -> None:
+    """The same for all that follows: a chain is no way into a lane that its owner may not ask for."""
+    for n, step in enumerate(steps):
+        check_priority(principal, step.priority, f"{place}.{n}")
+        check_priorities(principal, step.then, f"{place}.{n}.then")
 
 
 def check_rate(ports: Ports, principal: Principal, what: str = "submits") -> None:

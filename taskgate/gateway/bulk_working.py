@@ -102,18 +102,30 @@ def _act(ports: Ports, catalog: Catalog, bulk: Bulk, task_id: str) -> str:
     task = ports.tasks.get(task_id)
     if task is None or task.created_at >= (bulk.wanted.until or 0):
         return _UNFIT
-    if any(bulk.id in entry.reason for entry in task.history):
+    if _acted(bulk, task):
         return _FOUND_DONE
     if not bulk.wanted.fits(task):
         return _UNFIT
     try:
-        _VERBS[bulk.act](ports, catalog, _operator(bulk), task, f"{bulk.id}: {bulk.reason}")
+        _VERBS[bulk.act](ports, catalog, _operator(bulk), task, _mark(bulk) + bulk.reason)
     except Unavailable:
         raise
     except TaskgateError as error:
         # It moved on since it was read; the others are not held up by it.
         return str(error)
     return _DONE
+
+
+def _acted(bulk: Bulk, task: Task) -> bool:
+    """Whether this act has met the task before. An owner who has seen the id in one history can write
+    it into the reason of another, which must shield no task: the operator's own entry is looked for.
+    """
+    actor = _operator(bulk).actor_for(task.owner)
+    return any(e.actor == actor and e.reason.startswith(_mark(bulk)) for e in task.history)
+
+
+def _mark(bulk: Bulk) -> str:
+    return f"{bulk.id}: "
 
 
 def _cancel(ports: Ports, catalog: Catalog, who: Principal, task: Task, reason: str) -> None:

@@ -43,6 +43,7 @@ def issue(keys: KeyStore, plans: Plans, who: Principal, wish: Wish, now: int) ->
     who.require("admin")
     if wish.owner.tenant != who.owner.tenant or "operator" in wish.scopes:
         who.require("operator")
+    _gives(who, wish.scopes)
     _ahead(wish.expires_at, now)
     plan, limit = _limits(plans, who, wish)
     text = apikeys.issue(
@@ -67,7 +68,7 @@ def rotate(
     expires_at: int | None = None,
 ) -> tuple[ApiKey, str]:
     """A key with the same rights and its text; the old one lives on for `overlap` s at most."""
-    kept(keys, who, key_id)
+    _gives(who, kept(keys, who, key_id).scopes)
     _ahead(expires_at, now)
     by = acting(who, now)
     text = apikeys.rotate(keys, key_id, by, overlap=overlap, expires_at=expires_at)
@@ -102,6 +103,15 @@ def listed(keys: KeyStore, who: Principal, start: str | None) -> Page[ApiKey]:
         if start is None or found:
             break
     return Page(found, start)
+
+
+def _gives(who: Principal, scopes: frozenset[str]) -> None:
+    """Raise `MissingScope` for a scope that is not the giver's own: whoever issues or rotates a key
+    has it in hand, so a key of more rights would be a way to them.
+    """
+    if "operator" not in who.scopes:
+        for scope in sorted(scopes):
+            who.require(scope)
 
 
 def _keeps(who: Principal, key: ApiKey) -> bool:

@@ -85,6 +85,7 @@ def submit(
     admitting.check_priority(principal, request.priority)
     text = input_text(kind, request.input)
     check_steps(request.then, catalog)
+    admitting.check_priorities(principal, request.then)
     now = ports.now()
     blank = _blank(kind, environment, principal, request, now)
     admitting.check_rate(ports, principal)

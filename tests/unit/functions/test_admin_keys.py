@@ -97,6 +97,38 @@ def test_an_administrator_issues_nothing_for_another_tenant_nor_an_operators_key
     assert api.get(KEYS, OPERATOR).json["keys"] == []
 
 
+LOOKING = replace(ADMIN, scopes=frozenset({"admin", "tasks:read"}))
+
+
+@pytest.mark.parametrize("scope", ["tasks:write", "delegate"])
+def test_an_administrator_gives_no_scope_that_is_not_the_own(api: ApiWorld, scope: str) -> None:
+    answer = api.post(KEYS, {"user": "ada", "scopes": [scope]}, LOOKING)
+    assert (answer.status, answer.code) == (403, "missing_scope")
+    assert scope in answer.json["detail"]
+    assert api.get(KEYS, LOOKING).json["keys"] == []
+
+
+def test_to_rotate_a_key_is_to_have_it_so_one_of_more_scopes_is_not_rotated_but_revoked(
+    api: ApiWorld,
+) -> None:
+    key = made(api, OPERATOR, tenant="acme", scopes=["tasks:read", "delegate"])
+    refused = act(api, key["id"], "rotate", LOOKING)
+    assert (refused.status, refused.code) == (403, "missing_scope")
+    assert who(api, key["key"]).scopes == {"tasks:read", "delegate"}
+    assert act(api, key["id"], "revoke", LOOKING).json["state"] == "revoked"
+
+
+def test_an_operators_page_goes_on_for_operators_alone_whatever_a_tenant_is_called(
+    api: ApiWorld,
+) -> None:
+    for number in range(700):
+        issue(api.world.keys, Owner(f"tenant{number % 7}", "ada"), USER_SCOPES)
+    cursor = api.get(KEYS, OPERATOR).json["next_cursor"]
+    for name in ("all", "taskgate", "acme"):
+        caller = replace(ADMIN, owner=Owner(name, "bob"))
+        assert api.get(KEYS, caller, query={"cursor": cursor}).code == "bad_cursor"
+
+
 @pytest.mark.parametrize("wish", [{"plan": "operator"}, {"max_pending": 101}])
 def test_an_administrator_gives_no_better_plan_and_no_higher_limit_than_the_own(
     api: ApiWorld, wish: dict[str, Any]

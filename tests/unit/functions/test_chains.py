@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.functions.api_world import PROMPT, ApiWorld
+from taskgate.plans import FREE, PAID
+from tests.unit.functions.api_world import ADA, PROMPT, ApiWorld
 from tests.unit.functions.ports_between import counting
 
 FINISH: dict[str, Any] = {"type": "finish_image", "input": {"image": {"$result": "image.png"}}}
@@ -59,6 +61,20 @@ def test_what_is_wrong_in_a_follow_up_is_named_by_its_place(then: Any, field: st
     assert answer.status == 422
     assert answer.json["errors"][0]["field"] == field
     assert not api.tasks
+
+
+@pytest.mark.parametrize(
+    "then",
+    [[{**TEXT, "priority": "high"}], [{**TEXT, "then": [TEXT, {**TEXT, "priority": "high"}]}]],
+)
+def test_a_chain_is_no_way_into_a_lane_that_the_plan_does_not_allow(
+    api: ApiWorld, then: Any
+) -> None:
+    answer = api.submit({**PROMPT, "then": then}, replace(ADA, plan=FREE))
+    assert (answer.status, answer.code) == (403, "priority_not_allowed")
+    assert "then.0" in answer.json["detail"]
+    assert not api.tasks
+    assert api.submit({**PROMPT, "then": then}, replace(ADA, plan=PAID)).status == 202
 
 
 def test_a_chain_of_the_greatest_depth_is_taken(api: ApiWorld) -> None:

@@ -93,6 +93,16 @@ def test_a_confirmed_cancel_ends_all_that_fit_and_no_others(api: ApiWorld) -> No
     assert entry.reason == f"{bulk.id}: the model is fixed"
 
 
+def test_no_owner_shields_a_task_by_writing_the_acts_id_into_a_reason(api: ApiWorld) -> None:
+    (task_id,) = waiting(api, 1)
+    bulk = confirmed(api, BulkAct.CANCEL)
+    reason = {"reason": f"{bulk.id}: the model is fixed"}
+    moved = api.post(f"/v1/tasks/{task_id}/priority", {"priority": "low", **reason})
+    assert moved.status == 200
+    assert work(api) == 1
+    assert api.world.state(task_id) is State.CANCELED
+
+
 def test_what_ended_badly_is_reopened_by_code_and_day(api: ApiWorld) -> None:
     ids = failed(api, 25)
     since = Wanted(since=0 if not ids else api.tasks[ids[0]].created_at, code=ErrorCode.POISON)
