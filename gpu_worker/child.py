@@ -41,6 +41,7 @@ from gpu_worker.protocol import (
     Word,
 )
 from gpu_worker.runner import Snooze, Verdict
+from gpu_worker.trace import in_trace
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -114,7 +115,8 @@ class ModelHost:
         self._running = context = Context(order, self._channel, self._draining)
         self._pass_on_cancel()
         try:
-            output = to_json(runner.run(context, **order.input))
+            with in_trace(order):
+                output = to_json(runner.run(context, **order.input))
             return Finished(order.number, context.files(), output)
         except BaseException as error:  # noqa: BLE001  a model may raise anything, even SystemExit
             return _ended(context, error, runner)

@@ -31,6 +31,7 @@ class Context:
 
     def __init__(self, order: Run, channel: Channel, draining: threading.Event) -> None:
         self.task_id, self.attempt, self.checkpoint = order.task_id, order.attempt, order.checkpoint
+        self._trace = order.trace
         self.number, self._folder, self._channel = order.number, Path(order.folder), channel
         self._canceled, self._draining = threading.Event(), draining
         self._fraction, self._stage, self._said_at = 0.0, "", 0.0
@@ -52,6 +53,16 @@ class Context:
     def seconds_left(self) -> float:
         """How long the run may still take before it is stopped and times out."""
         return max(0.0, self._ends_at - time.monotonic())
+
+    @property
+    def traceparent(self) -> str:
+        """W3C trace context of this run: hand it on to whatever the run calls."""
+        return self._trace.get("traceparent", "")
+
+    @property
+    def tracestate(self) -> str:
+        """What tracing vendors added to it; mostly empty."""
+        return self._trace.get("tracestate", "")
 
     def given(self, reference: dict[str, str]) -> Path:
         """Where the file lies that a `FileRef` or an `UploadRef` of the input names."""

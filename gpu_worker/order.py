@@ -48,6 +48,7 @@ def order_for(
         folder=str(folder),
         input=values,
         checkpoint=held.task.checkpoint,
+        trace=held.task.trace_headers("run", held.task.attempt),
     )
     return order, task_type
 

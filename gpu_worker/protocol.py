@@ -36,6 +36,8 @@ class Run:
     checkpoint: str | None = None
     seconds_left: float = 0.0
     """How long the run may take, from when the order is given."""
+    trace: dict[str, str] = field(default_factory=dict)
+    """`traceparent` and `tracestate` of this run."""
 
 
 @dataclass(frozen=True, slots=True)

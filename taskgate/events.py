@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from taskgate.lifecycle.change import Change
@@ -15,6 +15,7 @@ from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import HELD, State, Verb
 from taskgate.metrics import measured
 from taskgate.task import Task
+from taskgate.tracing import MET
 
 CRASHES: Final = frozenset(
     {"worker_lost", ErrorCode.WORKER_CRASHED, ErrorCode.HEARTBEAT_LOST, ErrorCode.OUT_OF_MEMORY}
@@ -27,8 +28,12 @@ LOG: Final = logging.getLogger("taskgate")
 def event(
     name: str, level: int = logging.INFO, **fields: str | float | Sequence[float] | None
 ) -> None:
-    """Log one event. `fields` must be ids, numbers or words of ours."""
-    LOG.log(level, "%s", json.dumps({"event": name, **fields}, default=str))
+    """Log one event. `fields` must be ids, numbers or words of ours.
+
+    A line that names a task names its trace, when this process knows it.
+    """
+    line = {"event": name, **fields, **_traced(fields)}
+    LOG.log(level, "%s", json.dumps(line, default=str))
 
 
 def measure(stage: str) -> None:
@@ -44,6 +49,7 @@ def transition(change: Change, before: Task | None, after: Task) -> None:
     event(
         "transition",
         task=after.id,
+        trace_id=after.trace.trace_id,
         type=after.type,
         verb=change.verb,
         origin=before.state if before else None,
@@ -60,6 +66,14 @@ def transition(change: Change, before: Task | None, after: Task) -> None:
 def swallowed(name: str, error: BaseException, **fields: str | float | None) -> None:
     """An error that was caught on purpose, since something else makes it good."""
     event(name, logging.WARNING, error=type(error).__name__, detail=str(error)[:200], **fields)
+
+
+def _traced(fields: Mapping[str, Any]) -> Mapping[str, str]:
+    task = fields.get("task")
+    if not isinstance(task, str) or "trace_id" in fields:
+        return {}
+    trace_id = MET.trace_id(task)
+    return {"trace_id": trace_id} if trace_id else {}
 
 
 def _waited(change: Change, after: Task) -> float | None:

@@ -6,11 +6,12 @@ Every method may raise `Unavailable`: throttled, busy or out of reach after the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from taskgate.bulks import BulkStore
 from taskgate.lifecycle.change import Change
+from taskgate.messages import Delivery, Message
 from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
 from taskgate.results import Results
@@ -131,35 +132,6 @@ class Page(Generic[T]):
 
     rows: Sequence[T]
     next: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """What a lane carries: ids only, never anything that a user wrote."""
-
-    task_id: str
-    attempt: int
-    """Claims so far when it was sent."""
-    tenant: str = field(default="", compare=False)
-    """Whose it is: the lane is shared fairly between tenants. Empty in those of before."""
-    type: str = field(default="", compare=False)
-    max_processing: int | None = field(default=None, compare=False)
-    """So many of the tenant run at the same time, by the plan at submit."""
-
-    @classmethod
-    def of(cls, task: Task) -> Message:
-        """The message of a task as it is now."""
-        return cls(task.id, task.attempt, task.owner.tenant, task.type, task.max_processing)
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A received message. `receipt` is good until its visibility runs out."""
-
-    message: Message
-    lane: str
-    receipt: str
-    receives: int = 1
 
 
 class TaskStore(Protocol):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from taskgate.lifecycle.history import Entry
 from taskgate.lifecycle.retry import Budgets, ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
+from taskgate.tracing import Trace, own, span_id
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -196,11 +197,22 @@ class Task:
     """It was canceled softly, and its result is kept so long for its owner's next same submit."""
     reused_from: str | None = None
     """It was given the result of this task of the same owner, and never ran."""
+    given_trace: Trace | None = None
+    """The trace of who asked for it; None when that began none."""
     owes: tuple[Duty, ...] = ()
     """Once ended: what is not settled yet."""
     owed_at: int | None = None
     """When somebody must next see to what it owes."""
     history: tuple[Entry, ...] = ()
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that it belongs to: its caller's, or one of its own."""
+        return self.given_trace or own(self.id)
+
+    def trace_headers(self, *what: str | int) -> dict[str, str]:
+        """The trace's headers for what is called while that is done (see `tracing.span_id`)."""
+        return self.trace.headers(span_id(self.id, *what))
 
     @property
     def run_ends_at(self) -> int:

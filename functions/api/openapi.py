@@ -41,6 +41,7 @@ HEADERS: Final[dict[str, Any]] = {
     "Location": "Where to go on.",
     "Idempotent-Replayed": "`true` when an earlier request with this key made the task.",
     "Preference-Applied": "The wait that was granted.",
+    "traceresponse": "The task's trace, and the span of its submit, as a `traceparent`.",
     "ETag": "Of this very answer.",
     "Cache-Control": "How long the answer stays true.",
     "Retry-After": "Seconds until it is worth asking again; absent once the task has ended.",

@@ -23,8 +23,25 @@ from taskgate import errors
 from taskgate.gateway.listing import MAX_PAGE
 from taskgate.gateway.reading import MAX_WAIT
 from taskgate.lifecycle.states import State
+from taskgate.tracing import MAX_STATE
 
 WAIT: Final = {"type": "integer", "minimum": 0, "maximum": MAX_WAIT, "default": 0}
+TRACE_CONTEXT: Final = (
+    Parameter(
+        "traceparent",
+        "header",
+        "W3C trace context: the task, its run, its follow-ups and its callback go on with this"
+        " trace. A malformed one is ignored, and the task has a trace of its own.",
+        TEXT,
+    ),
+    Parameter(
+        "tracestate",
+        "header",
+        f"What tracing vendors add to it; {MAX_STATE} characters of it are carried.",
+        TEXT,
+    ),
+)
+_SUBMITTED: Final = ("Location", "Idempotent-Replayed", "Preference-Applied", "traceresponse")
 OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     **STEERING,
     ("POST", "/v1/tasks"): Operation(
@@ -48,18 +65,19 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
                 f" at most {MAX_WAIT}. It is accepted all the same when it has not.",
                 TEXT,
             ),
+            *TRACE_CONTEXT,
         ),
         body="Submit",
         answers={
             202: Answered(
                 "Accepted, or a replay of a task that has not ended.",
                 "TaskRecord",
-                ("Location", "Idempotent-Replayed", "Preference-Applied"),
+                _SUBMITTED,
             ),
             200: Answered(
                 "It has ended: a replay, or within the wait that was asked for.",
                 "TaskRecord",
-                ("Location", "Idempotent-Replayed", "Preference-Applied"),
+                _SUBMITTED,
             ),
         },
         refuses=(

@@ -167,6 +167,10 @@ SUMMARY: Final[Schema] = {
     "reused_from": described(
         or_null(ID), "It never ran: it was given what this task of yours had brought."
     ),
+    "trace_id": described(
+        {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        "The trace that it belongs to: your `traceparent`'s, its parent's, or its own.",
+    ),
     "urls": object_of(dict.fromkeys(("self", "status", "result", "explain", "cancel"), TEXT)),
 }
 _BUDGET: Final = object_of({"limit": WHOLE, "spent": WHOLE, "left": WHOLE})

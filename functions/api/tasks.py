@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aws_lambda_powertools.event_handler import Response
 
 from functions.api.bodies import CancelBody, SubmitBody
@@ -21,6 +23,8 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
     key = asked.idempotency_key
     environment = desk.room.environment
     request = SubmitBody.of(asked.body()).request(key, local=environment.stage == "local")
+    if caller := asked.caller_trace:
+        request = replace(request, trace=caller.trace)
     submitted = submitting.submit(
         desk.ports,
         desk.catalog,
@@ -30,7 +34,10 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
         desk.depths,
         desk.switches,
     )
-    headers = {"Location": views.urls(submitted.task.id)["self"]}
+    headers = {
+        "Location": views.urls(submitted.task.id)["self"],
+        "traceresponse": submitted.task.trace_headers("submit")["traceparent"],
+    }
     if submitted.replayed:
         headers["Idempotent-Replayed"] = "true"
     task = submitted.task

@@ -21,6 +21,7 @@ from taskgate.errors import (
 )
 from taskgate.gateway.reading import MAX_WAIT, TASK_ID
 from taskgate.principal import Principal
+from taskgate.tracing import Incoming, incoming
 
 ON_BEHALF_OF: Final = "taskgate-on-behalf-of"
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
@@ -81,6 +82,11 @@ class Asked:
         """Seconds of `Prefer: wait=N` (RFC 7240), at most `MAX_WAIT`; 0 for none or nonsense."""
         found = PREFER_WAIT.search(self.header("prefer") or "")
         return min(int(found[1]), MAX_WAIT) if found else 0
+
+    @property
+    def caller_trace(self) -> Incoming | None:
+        """The trace that the caller asks in; a malformed one counts as none, as the standard says."""
+        return incoming(self.header("traceparent"), self.header("tracestate"))
 
     def body(self) -> Mapping[str, Any]:
         """The body as a JSON object."""

@@ -17,6 +17,7 @@ from functions.http.problems import MethodNotAllowed, NoSuchRoute, problem_of, t
 from taskgate.errors import Problem
 from taskgate.metrics import measured
 from taskgate.routes import ROUTES, Route
+from taskgate.tracing import MET, incoming
 
 D = TypeVar("D")
 """A room's desk: what its verbs work with."""
@@ -47,7 +48,7 @@ class Service(Generic[D]):
         with _ONE_AT_A_TIME:
             self._code = None
             answer = self._resolver.resolve(event, context)
-            self._log(event, answer["statusCode"], time.perf_counter() - started)
+            self._log(event, answer, time.perf_counter() - started)
         return answer
 
     def _serve(self, route: Route, verb: Callable[[D, Asked], Response[str]]) -> None:
@@ -71,20 +72,32 @@ class Service(Generic[D]):
             self._logger.error("request_broke", exc_info=error, request_id=context["requestId"])
         return told(problem, context["requestId"])
 
-    def _log(self, event: Mapping[str, Any], status: int, seconds: float) -> None:
+    def _log(self, event: Mapping[str, Any], answer: Mapping[str, Any], seconds: float) -> None:
         ms = round(seconds * 1000, 1)
         fields = {
             "event": "request",
             "route": event.get("routeKey"),
-            "status": status,
+            "status": answer["statusCode"],
             "code": self._code,
             "ms": ms,
             "tenant": authorizer_context(event).get("tenant"),
             "request_id": event["requestContext"]["requestId"],
+            "trace_id": _trace_id(event, answer),
         }
         # An answer that was held back because its caller asked for it says nothing of our speed.
         line = measured(fields | ({} if _held(event) else {"unheld_ms": ms}), self._stage)
         self._logger.info(line.pop("event"), **line)
+
+
+def _trace_id(event: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
+    """The trace of the task that was submitted or asked about, else of the request itself."""
+    submitted = incoming((answer.get("headers") or {}).get("traceresponse"))
+    if submitted:
+        return submitted.trace.trace_id
+    parts = str(event.get("rawPath", "")).split("/")
+    task = next(filter(None, map(MET.trace_id, parts)), None)
+    caller = incoming((event.get("headers") or {}).get("traceparent"))
+    return task or (caller.trace.trace_id if caller else None)
 
 
 def _held(event: Mapping[str, Any]) -> bool:

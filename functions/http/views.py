@@ -39,6 +39,7 @@ def summary(task: Task) -> dict[str, Any]:
         "metadata": parsed(task.metadata) or {},
         "parent": task.parent,
         "reused_from": task.reused_from,
+        "trace_id": task.trace.trace_id,
         "urls": urls(task.id),
     }
 

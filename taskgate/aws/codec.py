@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, fields
 from typing import Any, Final, NamedTuple
 
+from taskgate.aws.traces import read_trace, write_trace
 from taskgate.aws.values import Item, Value, b, bytes_of, ints_of, listed, n, numbers, s
 from taskgate.lifecycle.history import Entry
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode
@@ -33,6 +34,7 @@ from taskgate.task import (
     TaskError,
     Tried,
 )
+from taskgate.tracing import MET
 
 
 def task_key(task_id: str) -> dict[str, Value]:
@@ -84,7 +86,9 @@ def decode(item: Item) -> Task:
     task_id = id_of(item)
     if "result" in known:
         known["result"] = read_result(item["result"], known["owner"], task_id)
-    return Task(id=task_id, **known)
+    task = Task(id=task_id, **known)
+    MET.note(task_id, task.given_trace)
+    return task
 
 
 def entry_value(entry: Entry) -> Value:
@@ -282,6 +286,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "parent": _TEXT,
     "kept_until": _NUMBER,
     "reused_from": _TEXT,
+    "given_trace": _Field(write_trace, read_trace),
     "owes": _Field(
         lambda duties: s(",".join(duties)),
         lambda value: tuple(map(Duty, _str(value).split(","))),

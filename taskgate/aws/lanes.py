@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
+from taskgate.aws.traces import TRACE_HEADERS, attributes, traced
 from taskgate.errors import BadSetting
 from taskgate.events import event, swallowed
 from taskgate.ports import Delivery, Depth, Message
@@ -46,7 +47,11 @@ class SqsLanes:
         group: Any = {"MessageGroupId": message.tenant} if message.tenant else {}
         with available():
             self._client.send_message(
-                QueueUrl=self._urls[lane], MessageBody=write(message), DelaySeconds=delay, **group
+                QueueUrl=self._urls[lane],
+                MessageBody=write(message),
+                DelaySeconds=delay,
+                MessageAttributes=attributes(message),
+                **group,
             )
 
     def receive(self, lane: str, wait: int = 0, most: int = 1) -> Sequence[Delivery]:
@@ -56,6 +61,7 @@ class SqsLanes:
                 WaitTimeSeconds=wait,
                 MaxNumberOfMessages=most,
                 MessageSystemAttributeNames=["ApproximateReceiveCount"],
+                MessageAttributeNames=list(TRACE_HEADERS),
             )
         found = [self._delivery(lane, raw) for raw in answer.get("Messages", [])]
         return [delivery for delivery in found if delivery]
@@ -113,6 +119,7 @@ class SqsLanes:
             # Not ours: it stays, comes back, and ends in the dead-letter queue, where it is kept.
             event("message_unreadable", lane=lane, receives=receives)
             return None
+        message = traced(message, raw.get("MessageAttributes", {}))
         return Delivery(message, lane, raw["ReceiptHandle"], receives)
 
 

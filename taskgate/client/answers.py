@@ -51,6 +51,7 @@ def task_of(body: Mapping[str, Any]) -> Task:
         callback=callback_of(body["callback"]) if body.get("callback") else None,
         parent=body.get("parent"),
         reused_from=body.get("reused_from"),
+        trace_id=body.get("trace_id"),
         children=tuple(
             Child(str(c["id"]), c.get("type"), c.get("state")) for c in body.get("children") or ()
         ),

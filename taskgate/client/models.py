@@ -163,6 +163,8 @@ class Task:
     """The task that it follows."""
     reused_from: str | None = None
     """It never ran: it was given what this task of yours had brought."""
+    trace_id: str | None = None
+    """The trace that it belongs to, for your tracing back end."""
     children: tuple[Child, ...] = ()
     """What follows it; known to `get` only."""
     chain: str | None = None

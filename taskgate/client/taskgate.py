@@ -77,13 +77,16 @@ class Taskgate(Steering, Callbacks, Uploads):
         then: Sequence[FollowUp | Mapping[str, Any]] = (),
         idempotency_key: str | None = None,
         reuse: bool = True,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
     ) -> TaskHandle:
         """Hand a task in. Once this returns, the task is on record and will end.
 
         It starts at `run_at` or after `delay` (seconds or a timedelta), else at once. `timeouts`
         are of `queue_seconds`, `run_seconds` and `deadline_seconds`. Its end is posted to
         `callback_url`; `then` are the tasks that follow once it has succeeded. Without `reuse` it is
-        computed anew, even if the gateway keeps a result of the same input.
+        computed anew, even if the gateway keeps a result of the same input. With `traceparent` (and
+        `tracestate`) the task goes on with your trace.
 
         The Idempotency-Key is settled before the first try, so that a lost answer never makes a
         second task. Pass your own to make the same true over restarts of your program.
@@ -107,7 +110,7 @@ class Taskgate(Steering, Callbacks, Uploads):
             "POST",
             "/v1/tasks",
             body={name: value for name, value in body.items() if value is not None},
-            headers={"Idempotency-Key": key},
+            headers={"Idempotency-Key": key, **_trace_headers(traceparent, tracestate)},
         )
         replayed = response.headers.get("idempotent-replayed", "").lower() == "true"
         task = understood(response, task_of)
@@ -247,3 +250,8 @@ def _setting(given: str | None, variable: str, what: str) -> str:
     if not value:
         raise NotConfigured(f"{what} is missing: pass it, or set {variable}.")
     return value
+
+
+def _trace_headers(traceparent: str | None, tracestate: str | None) -> Mapping[str, str]:
+    headers = {"traceparent": traceparent, "tracestate": tracestate}
+    return {name: text for name, text in headers.items() if text}

@@ -31,6 +31,7 @@ from taskgate.lifecycle.states import State
 from taskgate.ports import Ports, Submission
 from taskgate.settings import Environment
 from taskgate.task import CancelMode, Task, TaskError
+from taskgate.tracing import MET
 
 UNLIMITED: Final = 10**9
 """A chain was accepted as a whole: its later parts are not refused for the first ones."""
@@ -129,7 +130,9 @@ def _child(
         uploads_until=of_step(catalog, environment, step),
         parent=parent.id,
         max_processing=parent.max_processing,
+        given_trace=parent.trace,
     )
+    MET.note(blank.id, blank.given_trace)
     return transitions.submit(blank, stamp(now, "outbox", f"follows {parent.id}"))
 
 

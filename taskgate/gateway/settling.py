@@ -91,6 +91,7 @@ class Outbox:
         raw = news.body(task, mine, told, now).encode()
         message = f"{announcing.message_id(task)}_{task.version}_{now}"
         headers = signed(message, now // 1000, raw, self.secrets(task.owner.tenant))
+        headers |= task.trace_headers("news", task.version, told)
         attempt = self.courier(task.callback.url, headers, raw)
         noted, draw = self.ports.now(), self.draw()
         went = Go(seen)
@@ -185,6 +186,7 @@ class Outbox:
         if line is not None:
             self._wait_for_turn(line)
         headers = signed(announcing.message_id(task), self.ports.now() // 1000, raw, secrets)
+        headers |= task.trace_headers("callback", task.generation, task.callback.tries + 1)
         return self.courier(task.callback.url, headers, raw)
 
     def _wait_for_turn(self, line: str) -> None:

@@ -32,6 +32,7 @@ from taskgate.principal import Principal
 from taskgate.salvage import Salvage
 from taskgate.settings import Environment
 from taskgate.task import Callback, Task
+from taskgate.tracing import MET, Trace
 
 IDEMPOTENCY_SECONDS: Final = 24 * 3600
 
@@ -53,6 +54,8 @@ class SubmitRequest:
     idempotency_key: str | None = None
     reuse: bool = True
     """A result that is kept of an identical submit of the same user may be given at once."""
+    trace: Trace | None = None
+    """The caller's trace, which the task goes on with; None begins one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ def submit(
     blank = uploads.bound(blank, request.input, request.then)
     require_kept(blank, blank.deadline_at, request.start.field)
     task = transitions.submit(blank, stamp(now, principal.actor))
+    MET.note(task.id, task.given_trace)
     submission = Submission(
         task=task,
         input=text,
@@ -204,6 +208,7 @@ def _blank(
         callback=request.callback,
         follow_ups=len(request.then),
         max_processing=principal.plan.max_processing,
+        given_trace=request.trace,
     )
 
 

@@ -151,6 +151,9 @@ def _tidied(text: str) -> str:
     ids = list(dict.fromkeys(re.findall(r"task_[0-9A-Z]{26}", text)))
     for number, task_id in enumerate(ids, 1):
         text = text.replace(task_id, f"task_01M3250V00EXAMP{number:011}")
+    text = re.sub(
+        r'"trace_id": "[0-9a-f]{32}"', '"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"', text
+    )
     text = re.sub(r"upload_[0-9A-Z]{26}", "upload_01M3250V00EXAMP00000000001", text)
     text = text.replace("memory://results", "https://results.example.com/")
     text = re.sub(r'"policy": "[^"\\]*(?:\\.[^"\\]*)*"', '"policy": "…"', text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from moto import mock_aws
@@ -13,6 +14,7 @@ from taskgate.lifecycle.states import State
 from taskgate.ports import Message
 from taskgate.testing import aws_resources
 from taskgate.testing.factories import task_in
+from taskgate.tracing import Trace, own
 
 TASK = task_in(State.QUEUED, max_processing=7)
 LANE = "cpu-normal"
@@ -33,6 +35,25 @@ def _parts(message: Message | None) -> tuple[object, ...]:
         message.type,
         message.max_processing,
     )
+
+
+def test_a_trace_travels_beside_the_body_and_a_message_without_one_is_read_all_the_same(
+    lanes: SqsLanes,
+) -> None:
+    trace = Trace("4bf92f3577b34da6a3ce929d0e0e4736", 0, "vendor=1")
+    message = Message.of(replace(TASK, given_trace=trace))
+    assert "4bf9" not in write(message)
+    lanes.send(LANE, message)
+    (delivery,) = lanes.receive(LANE)
+    assert delivery.message.given_trace == trace
+    lanes._client.send_message(QueueUrl=lanes._urls[LANE], MessageBody=write(message))
+    assert [d.message.given_trace for d in lanes.receive(LANE)] == [None]
+
+
+def test_a_task_whose_caller_sent_no_trace_travels_with_its_own(lanes: SqsLanes) -> None:
+    lanes.send(LANE, Message.of(TASK))
+    (delivery,) = lanes.receive(LANE)
+    assert delivery.message.given_trace == TASK.trace == own(TASK.id)
 
 
 def test_a_message_arrives_as_it_was_sent_and_is_grouped_by_its_tenant(lanes: SqsLanes) -> None:

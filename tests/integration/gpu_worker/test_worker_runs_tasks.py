@@ -180,3 +180,14 @@ def test_a_message_that_cannot_be_claimed_does_not_end_the_worker(world: WorkerW
     world.start()
     assert world.wait_ended(good).state is State.SUCCEEDED
     assert world.events.named("claim_failed")[0]["task"] == bad
+
+
+def test_a_run_and_the_programs_that_it_starts_know_their_trace(world: WorkerWorld) -> None:
+    first, second = (world.submit("tell_trace") for _ in range(2))
+    world.start()
+    for task_id in (first, second):
+        task = world.wait_ended(task_id)
+        told = world.output(task_id)
+        assert told["traceparent"] == told["TRACEPARENT"]
+        assert told["traceparent"] == task.trace_headers("run", 1)["traceparent"]
+        assert (told["tracestate"], told["TRACESTATE"]) == ("", None)

@@ -29,6 +29,10 @@ class Chaos(Runner):
         ctx.wait(seconds)
         return {"text": text, "runs": self.runs, "pid": os.getpid(), "attempt": ctx.attempt}
 
+    def tell_trace(self, ctx: Context, seconds: float, text: str) -> dict[str, Any]:
+        told = {name: os.environ.get(name) for name in ("TRACEPARENT", "TRACESTATE")}
+        return {"traceparent": ctx.traceparent, "tracestate": ctx.tracestate, **told}
+
     def segfault(self, ctx: Context, seconds: float, text: str) -> None:
         ctypes.string_at(0)
 

@@ -107,7 +107,7 @@ PROBES: Final[Mapping[tuple[str, str], Probe]] = {
     ("query", "file"): _nothing,
     **dict.fromkeys(
         [
-            ("header", "Prefer"),
+            *(("header", n) for n in ("Prefer", "traceparent", "tracestate")),
             *(("query", n) for n in ("limit", "state", "type", "since", "until", "wait", "inline")),
             *(("query", n) for n in ("day", "code")),
         ],
