@@ -96,6 +96,8 @@ class Switches:
 
     version: int = 0
     by_key: Mapping[str, Switch] = field(default_factory=dict)
+    read: bool = True
+    """False when they could not be read: these are those last known, and another may hold a task."""
 
     def get(self, kind: Kind, name: str = "") -> Switch:
         """The switch, whether it was ever turned or not."""

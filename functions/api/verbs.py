@@ -43,7 +43,9 @@ def prioritize(desk: Desk, asked: Asked) -> Response[str]:
         desk,
         asked,
         Verb.PRIORITIZE,
-        lambda who, i: prioritizing.prioritize(desk.ports, who, i, body.priority, body.reason),
+        lambda who, i: prioritizing.prioritize(
+            desk.ports, who, i, body.priority, body.reason, desk.switches
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from taskgate.catalog import Catalog
 from taskgate.errors import TaskgateError, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway import operating, steering, telling
-from taskgate.gateway.bulk_finding import Part, parts
+from taskgate.gateway.bulk_finding import Part, due, parts
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.task import CancelMode, Task
@@ -38,12 +38,12 @@ def work(ports: Ports, catalog: Catalog, shards: int, stop_at: int) -> int:
     total, bulks = 0, ports.bulks
     if bulks is None:
         return 0
-    try:
-        for bulk_id in bulks.due_bulks(ports.now()):
+    for bulk_id in due(ports):
+        try:
             total += _worked(ports, bulks, catalog, bulk_id, shards, stop_at)
-    except Unavailable as error:
-        # It is still due, or will be when its lease is over.
-        swallowed("bulk_put_off", error)
+        except Exception as error:  # noqa: BLE001  the others, and the sweep, must not pay for one
+            # It is still due, or will be when its lease is over.
+            swallowed("bulk_put_off", error, bulk=bulk_id)
     return total
 
 
@@ -99,6 +99,16 @@ def _round_over(ports: Ports, bulk: Bulk, parts_: int) -> Bulk:
 
 
 def _act(ports: Ports, catalog: Catalog, bulk: Bulk, task_id: str) -> str:
+    try:
+        return _one(ports, catalog, bulk, task_id)
+    except Unavailable:
+        raise
+    except Exception as error:  # noqa: BLE001  one bad record must not hold up those after it
+        swallowed("bulk_act_broke", error, bulk=bulk.id, task=task_id)
+        return "its record makes no sense"
+
+
+def _one(ports: Ports, catalog: Catalog, bulk: Bulk, task_id: str) -> str:
     task = ports.tasks.get(task_id)
     if task is None or task.created_at >= (bulk.wanted.until or 0):
         return _UNFIT

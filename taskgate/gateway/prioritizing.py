@@ -10,6 +10,7 @@ from taskgate.gateway import admitting
 from taskgate.gateway.reading import visible
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.steering import changed
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.states import RULES, State, Verb
@@ -21,7 +22,14 @@ from taskgate.task import Task
 MOVABLE: Final = RULES[Verb.PRIORITIZE].sources
 
 
-def prioritize(ports: Ports, who: Principal, task_id: str, priority: str, reason: str = "") -> Task:
+def prioritize(
+    ports: Ports,
+    who: Principal,
+    task_id: str,
+    priority: str,
+    reason: str = "",
+    switches: KnownSwitches | None = None,
+) -> Task:
     """Move a waiting task: 3 calls. Its old message is void, since a claim demands the lane.
 
     The owner may choose what the plan allows; an operator anything. A lost send is healed by the
@@ -33,12 +41,14 @@ def prioritize(ports: Ports, who: Principal, task_id: str, priority: str, reason
     task = visible(ports.tasks.get(task_id), who)
     # Of its own pool, whatever the catalog says by now: its workers are there.
     lane = f"{task.lane.rpartition('-')[0]}-{priority}"
+    known = (switches or KnownSwitches()).now(ports)
 
     def change(current: Task) -> Change | None:
         if current.lane == lane and current.state in MOVABLE:
             return None
         made = stamp(ports.now(), who.actor_for(current.owner), reason or f"to the lane {lane}")
-        return transitions.prioritize(current, made, lane)
+        held_at = known.held_at(current.lane, current.type, made.at)
+        return transitions.prioritize(current, made, lane, held_at)
 
     after = changed(ports, task, change)
     if after.version != task.version:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taskgate.catalog import TaskType
-from taskgate.errors import Refused
-from taskgate.events import event, transition
+from taskgate.errors import Refused, Unavailable
+from taskgate.events import event, swallowed, transition
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
@@ -56,7 +56,13 @@ def _copied(ports: Ports, task: Task, salvage: Salvage) -> tuple[ResultFile, ...
     copies = []
     for file in salvage.files:
         key = f"r/{task.owner.tenant}/{task.id}/0/{file.name}"
-        if not ports.results.copy(file.key, key):
+        try:
+            copied = ports.results.copy(file.key, key)
+        except Unavailable as error:
+            # A kept result is a gift: a bucket that is away is no reason not to accept the task.
+            swallowed("salvage_not_copied", error, task=task.id)
+            return None
+        if not copied:
             return None
         copies.append(replace(file, key=key))
     return tuple(copies)

@@ -23,8 +23,9 @@ from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import owing
 from taskgate.lifecycle.change import Stamp
 from taskgate.lifecycle.history import cap_bytes
+from taskgate.lifecycle.states import Verb
 from taskgate.ports import Due, Ports
-from taskgate.receivers import receiver_at
+from taskgate.receivers import mark_of, receiver_at
 from taskgate.settings import Environment
 from taskgate.task import Duty, Task, Tried
 from taskgate.webhooks.signing import signed
@@ -93,9 +94,7 @@ class Outbox:
         headers = signed(message, now // 1000, raw, self.secrets(task.owner.tenant))
         headers |= task.trace_headers("news", task.version, told)
         attempt = self.courier(task.callback.url, headers, raw)
-        noted, draw = self.ports.now(), self.draw()
-        went = Go(seen)
-        delivering.note(self.ports.receivers, receiver, went, attempt, now=noted, draw=draw)
+        self._noted(receiver, Go(seen), attempt)
         event("news", task=task.id, news=told, status=attempt.status, reason=attempt.reason.value)
         return "told"
 
@@ -109,7 +108,12 @@ class Outbox:
     def _errands_of(self, shard: int, stop_at: int, done: Backstop) -> None:
         start = None
         while self.ports.now() < stop_at:
-            page = self.ports.tasks.owed(shard, self.ports.now(), PAGE, start)
+            try:
+                page = self.ports.tasks.owed(shard, self.ports.now(), PAGE, start)
+            except Unavailable as error:
+                # The others are not held up by it; what is owed there is owed still.
+                swallowed("shard_unreadable", error, shard=shard)
+                return
             for due in page.rows:
                 done.errands += self._sent(due)
                 done.oldest_owed_ms = max(done.oldest_owed_ms, self.ports.now() - due.due_at)
@@ -163,8 +167,10 @@ class Outbox:
     def _call_back(self, task: Task) -> str:
         assert task.callback is not None  # noqa: S101 - a callback is owed
         receiver = _receiver(task)
-        now, since = self.ports.now(), task.ended_at or task.since
-        admitted = delivering.admit(self.ports.receivers, receiver, owed_since=since, now=now)
+        now = self.ports.now()
+        admitted = delivering.admit(
+            self.ports.receivers, receiver, owed_since=_owed_since(task), now=now
+        )
         if isinstance(admitted, PutOff):
             return self._put_off(task, admitted.until)
         if not isinstance(admitted, Go):
@@ -175,9 +181,16 @@ class Outbox:
         task = self.ports.tasks.apply(owing.begun(task, self._stamp()))
         started = self.ports.now()
         attempt = self._sent_to(task, receiver if admitted.in_line else None)
-        noted, draw = self.ports.now(), self.draw()
-        delivering.note(self.ports.receivers, receiver, admitted, attempt, now=noted, draw=draw)
+        self._noted(receiver, admitted, attempt)
         return self._recorded(task, attempt, started)
+
+    def _noted(self, receiver: str, went: Go, attempt: Attempt) -> None:
+        now, draw = self.ports.now(), self.draw()
+        try:
+            delivering.note(self.ports.receivers, receiver, went, attempt, now=now, draw=draw)
+        except Unavailable as error:
+            # What is known of the receiver is a help; that it has the callback must go on record.
+            swallowed("receiver_not_noted", error, receiver=mark_of(receiver))
 
     def _sent_to(self, task: Task, line: str | None) -> Attempt:
         assert task.callback is not None  # noqa: S101 - a callback is owed
@@ -237,6 +250,12 @@ class Outbox:
 
     def _stamp(self) -> Stamp:
         return stamp(self.ports.now(), "outbox")
+
+
+def _owed_since(task: Task) -> int:
+    """Since its end, or since somebody last asked for it anew: an old end is no reason to give up."""
+    asked = (entry.at for entry in task.history if entry.verb is Verb.REDELIVER)
+    return max([task.ended_at or task.since, *asked])
 
 
 def _receiver(task: Task) -> str:

@@ -133,8 +133,9 @@ def look(
         now = ports.now()
         held_at = switches.held_at(task.lane, task.type, now)
         verdict = judge(task, beat_at or None, now, held_at)
-        if verdict is None:
-            return "not_due"
+        if verdict is None or (verdict.waited_too_long and not switches.read):
+            # A switch that nobody can read just now may be what it waits for: it is still due.
+            return "not_due" if verdict is None else "put_off"
         if pulse and pulse.attempt == task.attempt and task.cancel:
             verdict = replace(verdict, seen_at=pulse.seen_at(f"cancel_{task.cancel.mode}"))
         _ACTS[verdict.step](ports, task, verdict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from taskgate.errors import (
@@ -38,14 +38,17 @@ class KnownSwitches:
     _until: int = field(default=-1)
 
     def now(self, ports: Ports) -> Switches:
-        """The switches; those last known while the store is away."""
+        """The switches; those last known, not `read`, while the store is away.
+
+        Nor does a record that makes no sense here, such as a later version's, stop what goes on.
+        """
         if ports.switches is None or ports.now() < self._until:
             return self._known
         try:
             self._known = ports.switches.read_switches()
-        except Unavailable as error:
-            # Where they cannot be read, no task can be written or claimed either.
+        except Exception as error:  # noqa: BLE001  a sweep or a worker without switches still works
             swallowed("switches_not_read", error)
+            self._known = replace(self._known, read=False)
         self._until = ports.now() + REMEMBERED_MS
         return self._known
 

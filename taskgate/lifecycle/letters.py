@@ -51,15 +51,21 @@ def judge_letter(
 def _waiting(task: Task, letter: str, attempt: int, now: int) -> LetterVerdict:
     if attempt < task.attempt:
         return _leave("an older message: the task was claimed since")
-    if now >= task.queue_ends_at:
-        return _leave("its waiting is over: the clock ends it")
+    if now >= task.deadline_at:
+        return _leave("its life is over: the clock ends it")
     if task.resent_in == task.generation and task.resent_for == letter:
         return _leave("this letter was answered already")
     if task.resent_in == task.generation:
-        return LetterVerdict(LetterStep.BURY, "its messages die unclaimed, a fresh one too")
+        return _again(task, now)
     if task.attempt > 0 and not task.budgets.crashes.left:
         return LetterVerdict(LetterStep.BURY, "its message died unclaimed after its last crash")
     return LetterVerdict(LetterStep.RESEND, "its message died unclaimed")
+
+
+def _again(task: Task, now: int) -> LetterVerdict:
+    if now >= task.queue_ends_at:
+        return _leave("its waiting is over: the clock ends it")
+    return LetterVerdict(LetterStep.BURY, "its messages die unclaimed, a fresh one too")
 
 
 def _leave(reason: str) -> LetterVerdict:

@@ -39,6 +39,11 @@ class Verdict:
     seen_at: int | None = None
     """When the worker had the word of the cancel, as far as its pulse knows."""
 
+    @property
+    def waited_too_long(self) -> bool:
+        """Whether it ends by its queue limit, which does not run while a switch holds it."""
+        return self.step is Step.EXPIRE and self.error is _QUEUE_TIMEOUT
+
 
 def last_sign(task: Task, beat_at: int | None) -> int:
     """When the holder of the present attempt was last known to live.
@@ -123,12 +128,26 @@ def _waiting(task: Task, now: int, held_at: int | None) -> Verdict:
     if task.state is not State.SCHEDULED and now >= ends_at:
         return Verdict(Step.EXPIRE, error=_QUEUE_TIMEOUT)
     if task.state in (State.QUEUED, State.RETRYING) and task.sent_at is not None:
-        # Its message is in the lane, where an operator's switch may keep it: no other one helps.
-        if held_at == now:
-            return Verdict(Step.REARM, look_at=now + HELD_LOOK_MS)
-        if now >= task.queue_ends_at:
-            return Verdict(Step.REARM, look_at=ends_at)
+        look_at = _held_until(task, now, held_at, ends_at)
+        if look_at is not None:
+            return Verdict(Step.REARM, look_at=look_at)
     return Verdict(Step.SEND)
+
+
+def _held_until(task: Task, now: int, held_at: int | None, ends_at: int) -> int | None:
+    """When to look again at a task that an operator's switch holds back, or held; else None.
+
+    Its message is in the lane, where the switch keeps it: no other one helps. Afterwards it may be
+    lost as any other may, and is sent again as often, but not before the lane had time to give it.
+    """
+    sent_at = task.sent_at or 0
+    if held_at == now:
+        return now + HELD_LOOK_MS
+    if held_at is None or (held_at <= sent_at and now < task.queue_ends_at):
+        return None
+    spent = task.sends >= task.limits.max_redeliveries
+    again_at = ends_at if spent else max(sent_at, held_at) + task.limits.redeliver_after
+    return min(again_at, ends_at) if now < again_at else None
 
 
 def _limit_error(task: Task, now: int) -> TaskError:

@@ -69,11 +69,13 @@ def reschedule(task: Task, stamp: Stamp, run_at: int) -> Change:
     return moved(task, Verb.RESCHEDULE, State.QUEUED, stamp, **waiting, **times)
 
 
-def prioritize(task: Task, stamp: Stamp, lane: str) -> Change:
+def prioritize(task: Task, stamp: Stamp, lane: str, held_at: int | None = None) -> Change:
     """It waits in another lane. The message of before is void there, a fresh one follows this write.
 
-    It has waited since it was queued, whatever its lane: its queue limit is not begun anew.
+    It has waited since it was queued, whatever its lane: its queue limit is not begun anew. But that
+    a switch held it in the lane that it leaves, last at `held_at`, is no more its own wait than before.
     """
+    since = max(task.queued_at or task.since, held_at or 0)
     if task.state is State.RETRYING:
         waiting = waiting_until(stamp, max(task.not_before or 0, stamp.at))
         return moved(
@@ -81,11 +83,11 @@ def prioritize(task: Task, stamp: Stamp, lane: str) -> Change:
             Verb.PRIORITIZE,
             State.RETRYING,
             stamp,
-            **waiting | {"queued_at": task.queued_at},
+            **waiting | {"queued_at": since},
             lane=lane,
         )
     if task.state in (State.CREATED, State.QUEUED):
-        sent: dict[str, Any] = {"queued_at": task.queued_at or task.since, "sent_at": None}
+        sent: dict[str, Any] = {"queued_at": since, "sent_at": None}
         return moved(task, Verb.PRIORITIZE, State.QUEUED, stamp, **sent, sends=0, lane=lane)
     return moved(task, Verb.PRIORITIZE, task.state, stamp, lane=lane)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -140,8 +141,13 @@ def test_an_old_message_of_a_task_that_was_claimed_since_ends_nothing() -> None:
 
 
 def test_a_task_whose_waiting_is_over_is_left_to_its_clock_and_times_out_honestly() -> None:
+    """Once it had its fresh message: whether a switch holds it back, the letter does not tell."""
     task = task_in(State.QUEUED)
-    assert judge_letter(task, "m1", 0, task.queue_ends_at).step is LetterStep.LEAVE
+    assert judge_letter(task, "m1", 0, task.queue_ends_at).step is LetterStep.RESEND
+    resent = replace(task, resent_in=task.generation, resent_for="m1")
+    assert judge_letter(resent, "m2", 0, task.queue_ends_at - 1).step is LetterStep.BURY
+    assert judge_letter(resent, "m2", 0, task.queue_ends_at).step is LetterStep.LEAVE
+    assert judge_letter(task, "m1", 0, task.deadline_at).step is LetterStep.LEAVE
 
 
 @pytest.mark.parametrize("state", sorted(LIVE))

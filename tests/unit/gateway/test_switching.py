@@ -208,7 +208,7 @@ def test_what_was_last_known_is_minded_while_the_store_is_away(api: ApiWorld) ->
     api.world.clock.advance(60)
     away = replace(ports, switches=Away())
     assert known.now(away).on(Kind.LANE, "gpu-normal", ports.now())
-    assert KnownSwitches().now(away) == Switches()
+    assert KnownSwitches().now(away) == Switches(read=False)
 
 
 def test_two_operators_at_once_lose_no_act(api: ApiWorld) -> None:
