@@ -3,7 +3,8 @@
 # A pipe fails when any part of it does: no figure may hide a red test.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-.PHONY: fairness least-privilege help demo dev test check fix e2e bench soak simulate model crash-points synth deploy smoke image clean
+.PHONY: help demo dev check fix test e2e contract bench soak fairness simulate model crash-points \
+	least-privilege synth smoke deploy image clean
 
 PYTHON ?= python3
 STAGE ?= prod
@@ -19,9 +20,9 @@ CHOSEN = $(if $(WORKER_IMAGE),--context worker-image=$(WORKER_IMAGE))
 READY := .venv/.ready
 
 help: ## Say what each command does
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-demo: $(READY) ## Bring up the local stack, run one real task through it, show its life, end
+demo: $(READY) ## Bring up the local stack, run real tasks through it, check every claim, end
 	$(VENV)/taskgate demo
 
 dev: $(READY) ## Bring up the local stack and keep it until Ctrl-C
@@ -50,7 +51,7 @@ contract: $(READY) ## schemathesis asks the deployed local stack all that openap
 bench: $(READY) ## What our layers cost, as ratios in one run
 	$(VENV)/python -m bench.bench 2>/dev/null
 
-soak: $(READY) ## SECONDS of load (default 120) while workers are killed; then every task is counted
+soak: $(READY) ## Load for SECONDS (default 120) while workers are killed; then count every task
 	$(VENV)/python -m tests.soak.soak --seconds $(SECONDS)
 
 fairness: $(READY) ## What one tenant waits beside another's thousand tasks, as a ratio
@@ -83,8 +84,9 @@ deploy: $(READY) ## Deploy STAGE=dev|staging|prod to the AWS account of your cre
 image: ## Build the worker's image as IMAGE (default taskgate-worker); needs Docker
 	docker build --file gpu_worker/Dockerfile --tag $(IMAGE) .
 
-clean: ## Remove all that these commands made
+clean: ## Remove all that these commands made; what `taskgate dev --persist` keeps stays
 	rm -rf .venv build node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .taskgate/demo .taskgate/local.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv comes from PyPI into the environment that it then fills from the lock.

@@ -61,3 +61,25 @@ def test_every_decision_stands_in_the_index() -> None:
     records = [path.name for path in folder.glob("[0-9]*.md")]
     assert records
     assert [name for name in sorted(records) if f"({name})" not in index] == []
+
+
+def test_every_page_stands_in_an_index() -> None:
+    docs = ROOT / "docs"
+    indexes = [docs / "README.md", docs / "decisions/README.md", docs / "runbook/README.md"]
+    listed = {
+        (index.parent / link).resolve()
+        for index in indexes
+        for link in re.findall(r"\]\(([^)#:]+)", index.read_text("utf-8"))
+    }
+    pages = set(docs.glob("**/*.md")) - {docs / "README.md"}
+    assert len(pages) > 50
+    assert sorted(str(page.relative_to(docs)) for page in pages - listed) == []
+
+
+def test_make_help_says_one_line_of_every_command() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.MULTILINE)
+    told = dict(re.findall(r"^([a-z][a-z0-9-]*):.*## (.+)$", makefile, re.MULTILINE))
+    phony = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)", makefile, re.MULTILINE)[0]
+    assert sorted(told) == sorted(targets) == sorted(phony.replace("\\", "").split())
+    assert [name for name, line in told.items() if len(line) > 85] == []
