@@ -5,7 +5,7 @@ Apart from `ports`, since no request and no worker may read across users.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -65,6 +65,32 @@ class Audit(Protocol):
 
     def mend_book(self, book: Book, ledger: Ledger) -> bool:
         """Write `ledger` if the book still holds what was read; False when it has moved."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What tells of an attempt beside its record: a pulse, or an object in the bucket."""
+
+    task_id: str
+    attempt: int
+    tenant: str = ""
+    """Empty when it does not say."""
+
+
+class Footprints(Protocol):
+    """What a restore of the records leaves as it was: newer than they are."""
+
+    def pulses(self) -> Iterator[Footprint]:
+        """Of every attempt that has beaten lately."""
+        ...
+
+    def results(self, since: str) -> Iterator[Footprint]:
+        """Of the stored results of tasks with an id from `since` on."""
+        ...
+
+    def forget(self, footprint: Footprint) -> None:
+        """Drop the pulse of that very attempt: nobody will beat for it."""
         ...
 
 

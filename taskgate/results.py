@@ -41,8 +41,11 @@ class Results(Protocol):
     Every method may raise `Unavailable`.
     """
 
-    def put(self, key: str, path: str, content_type: str) -> None:
-        """Upload a file once; an object of the same key that is already there wins."""
+    def put(self, key: str, path: str, content_type: str) -> bool:
+        """Upload a file once; an object of the same key that is already there wins.
+
+        True when these very bytes lie there afterwards, False when others do.
+        """
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         """A URL that serves the object for that long, without credentials."""

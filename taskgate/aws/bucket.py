@@ -34,18 +34,19 @@ class S3Results:
     def __init__(self, client: S3Client, bucket: str, greatest_put: int = GREATEST_PUT) -> None:
         self._client, self._bucket, self._greatest_put = client, bucket, greatest_put
 
-    def put(self, key: str, path: str, content_type: str) -> None:
-        """Upload once. The key holds task and attempt, so what is there already is our own."""
+    def put(self, key: str, path: str, content_type: str) -> bool:
+        """Upload once. What is there already is our own when an answer was lost: it is compared."""
         try:
             with available():
                 self._put(key, Path(path), content_type)
         except ClientError as error:
             if code_of(error) in EXISTS:
-                return
+                return self._holds(key, Path(path))
             if code_of(error) in CONFLICTS:
                 # Another put of the key is under way: not the same as "already there".
                 raise Unavailable(str(error)) from error
             raise
+        return True
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         parameters: dict[str, Any] = {"Bucket": self._bucket, "Key": key}
@@ -142,6 +143,19 @@ class S3Results:
         except ClientError as error:
             _must_be_absent(error)
             return None
+
+    def _holds(self, key: str, path: Path) -> bool:
+        """Whether the object has the bytes of the file. Rare, so it is read rather than believed."""
+        digest = hashlib.sha256()
+        with available():
+            answer = self._client.get_object(Bucket=self._bucket, Key=key)
+            if answer["ContentLength"] != path.stat().st_size:
+                answer["Body"].close()
+                return False
+            for block in answer["Body"].iter_chunks(BLOCK):
+                digest.update(block)
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").digest() == digest.digest()
 
     def _put(self, key: str, path: Path, content_type: str) -> None:
         if path.stat().st_size > self._greatest_put:

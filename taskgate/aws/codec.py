@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, fields
 from typing import Any, Final, NamedTuple
 
@@ -212,13 +212,22 @@ def _read_callback(value: Value) -> Callback:
     )
 
 
+BESIDE: Final = "beside"
+"""Other bytes lay where the file would have been: see `taskgate.gateway.storing`."""
+
+
 def write_result(files: tuple[ResultFile, ...]) -> Value:
-    # The key is spelled by owner, id and attempt: only the attempt is kept.
-    rows = ((f.name, f.size, f.sha256, f.content_type, int(f.key.split("/")[3])) for f in files)
-    return listed(
-        listed([s(name), n(size), b(digest), s(kind), n(attempt)])
-        for name, size, digest, kind, attempt in rows
-    )
+    return listed(listed(_file(f)) for f in files)
+
+
+def _file(file: ResultFile) -> Iterator[Value]:
+    """The key is spelled by owner, id and attempt: only the attempt is kept, and a sixth part when
+    the file lies below its digest.
+    """
+    attempt, rest = file.key.split("/", 4)[3:]
+    yield from (s(file.name), n(file.size), b(file.sha256), s(file.content_type), n(int(attempt)))
+    if rest != file.name:
+        yield s(BESIDE)
 
 
 def read_result(value: Value, owner: Owner, task_id: str) -> tuple[ResultFile, ...]:
@@ -231,8 +240,10 @@ def _read_result(value: Value) -> tuple[ResultFile, ...]:
 
 
 def _read_file(row: list[Value]) -> ResultFile:
-    name, size, digest, kind, attempt, *_ = row
-    key = f"{_int(attempt)}/{_str(name)}"
+    name, size, digest, kind, attempt, *more = row
+    beside = [_str(part) for part in more[:1]] == [BESIDE]
+    folder = f"{_int(attempt)}/{bytes_of(digest).hex()}" if beside else str(_int(attempt))
+    key = f"{folder}/{_str(name)}"
     return ResultFile(_str(name), key, _int(size), bytes_of(digest), _str(kind))
 
 

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from taskgate.cli import (
+    after_restore,
     bulk,
     callbacks,
     cost,
@@ -19,6 +20,7 @@ from taskgate.cli import (
     keys,
     listening,
     plans,
+    put_back,
     reading,
     receivers,
     reconcile,
@@ -103,6 +105,8 @@ app.command("types")(reading.types)
 app.command("redrive")(redrive.redrive)
 app.command("receivers")(receivers.receivers)
 app.command("reconcile")(reconcile.reconcile)
+app.command("put-back")(put_back.put_back)
+app.command("after-restore")(after_restore.after_restore)
 app.add_typer(keys.app, name="keys")
 app.add_typer(plans.app, name="plans")
 app.command("cost")(cost.cost)

@@ -206,6 +206,13 @@ def mended(task: Task, stamp: Stamp, missing: Verb | None = None) -> Change:
     return _change(task, None, read(task), stamp, sets)
 
 
+def raised(task: Task, stamp: Stamp, attempt: int) -> Change:
+    """The fence above an attempt that ran and that the record does not know of: the next claim is
+    beyond it, and a worker that still runs it goes on with what it holds.
+    """
+    return _change(task, None, read(task), stamp, {"attempt": attempt})
+
+
 def require(task: Task, verb: Verb) -> None:
     """Raise `IllegalTransition` when the task's state does not know the verb."""
     if task.state not in RULES[verb].sources:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from taskgate.errors import LeaseLost, Refused, TooManyPendingTasks
 from taskgate.lifecycle.change import Change, LedgerMove, PulseGuard, applied
@@ -45,6 +46,9 @@ from taskgate.testing.memory_spreads import MemorySpreads
 from taskgate.testing.memory_switches import MemorySwitches
 
 R = TypeVar("R")
+
+
+_RECORDS: Final = ("tasks", "ledgers", "_inputs", "_then", "_bodies", "_idempotency")
 
 
 @dataclass
@@ -151,6 +155,17 @@ class MemoryStore:
             if change.salvage:
                 self.salvages.keep(change.salvage)
             return after
+
+    def backup(self) -> Mapping[str, object]:
+        """The whole table as it is now, for `restore`."""
+        with self.lock:
+            return {name: copy(getattr(self, name)) for name in _RECORDS}
+
+    def restore(self, backup: Mapping[str, object]) -> None:
+        """The table as it was; what is beside it stays as it is."""
+        with self.lock:
+            for name, value in backup.items():
+                setattr(self, name, copy(value))
 
     def get(self, task_id: str) -> Task | None:
         return self.tasks.get(task_id)

@@ -25,11 +25,12 @@ class MemoryResults:
         self.credentials_left = 6 * 3600
         """Seconds until what signs the links is itself good no more."""
 
-    def put(self, key: str, path: str, content_type: str) -> None:
+    def put(self, key: str, path: str, content_type: str) -> bool:
         content = Path(path).read_bytes()
         if key not in self.objects:
             self.objects[key] = content
             self.told[key] = Stored(size=len(content), content_type=content_type)
+        return self.objects[key] == content
 
     def sign(self, key: str, seconds: int, download_name: str | None = None) -> str:
         return f"memory://{key}?seconds={seconds}&name={download_name or ''}"

@@ -90,10 +90,14 @@ class ResultsConformance:
         with pytest.raises(InterruptedError):
             results.fetch(key, str(tmp_path / "given"), stop)
 
-    def test_the_first_put_of_a_key_wins(self, results: Results, key: str, tmp_path: Path) -> None:
-        for content in (b"first", b"second"):
+    def test_the_first_put_of_a_key_wins_and_another_is_told_whether_it_brought_the_same(
+        self, results: Results, key: str, tmp_path: Path
+    ) -> None:
+        told = []
+        for content in (b"first", b"first", b"other", b"second"):
             (tmp_path / "file").write_bytes(content)
-            results.put(key, str(tmp_path / "file"), "text/plain")
+            told.append(results.put(key, str(tmp_path / "file"), "text/plain"))
+        assert told == [True, True, False, False]
         assert results.read(key, 100) == b"first"
         assert results.look(key) == Stored(size=5, content_type="text/plain")
 

@@ -11,10 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 from moto import mock_aws
 
 from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
+from taskgate.errors import Unavailable
 from taskgate.results import Form, Results, Stored
 from taskgate.testing.memory_results import MemoryResults
 from taskgate.testing.results_conformance import CONTENT, TERMS, Post, ResultsConformance
@@ -126,3 +128,29 @@ def test_parts_that_failed_leave_no_object_and_are_aborted(
         parted.put("r/acme/t/1/large", str(tmp_path / "large"), "application/octet-stream")
     assert bucket.look("r/acme/t/1/large") is None
     assert not bucket._client.list_multipart_uploads(Bucket="results").get("Uploads")
+
+
+def test_a_put_under_way_elsewhere_is_no_object_that_is_there_already(
+    bucket: S3Results, tmp_path: Path
+) -> None:
+    """409 is tried again, since nobody owns the key yet; 412 says that somebody does."""
+    (tmp_path / "file").write_bytes(b"ours")
+    client = bucket._client
+    key, path = "r/acme/task_1/1/out", str(tmp_path / "file")
+    with Stubber(client) as stub:
+        stub.add_client_error("put_object", "ConditionalRequestConflict", http_status_code=409)
+        with pytest.raises(Unavailable):
+            bucket.put(key, path, "x/y")
+    assert bucket.look(key) is None
+    assert bucket.put(key, path, "x/y")
+    assert bucket.read(key, 10) == b"ours"
+
+
+@pytest.mark.parametrize("there", [b"ours", b"them", b"longer than ours"], ids=str)
+def test_a_412_counts_as_done_only_when_the_very_bytes_are_there(
+    bucket: S3Results, tmp_path: Path, there: bytes
+) -> None:
+    (tmp_path / "file").write_bytes(b"ours")
+    bucket._client.put_object(Bucket="results", Key="r/a/b/1/out", Body=there)
+    assert bucket.put("r/a/b/1/out", str(tmp_path / "file"), "x/y") is (there == b"ours")
+    assert bucket.read("r/a/b/1/out", 100) == there
