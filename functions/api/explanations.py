@@ -19,10 +19,14 @@ from taskgate.receivers import Health
 
 
 def explain(desk: Desk, asked: Asked) -> Response[str]:
-    """`GET /v1/tasks/{task_id}/explain`: 2 calls, 3 while the task waits in its lane."""
+    """`GET /v1/tasks/{task_id}/explain`: 2 calls, and 3 more while the task waits in its lane."""
     asked.query()
     told = explaining.explained(
-        desk.ports, asked.principal, asked.task_id, desk.switches.now(desk.ports)
+        desk.ports,
+        asked.principal,
+        asked.task_id,
+        desk.switches.now(desk.ports),
+        desk.room.environment.beat,
     )
     return answer(_shown(told, estimating.estimate(desk.ports, told.task)))
 

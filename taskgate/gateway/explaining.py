@@ -14,8 +14,9 @@ from taskgate.errors import Unavailable
 from taskgate.events import swallowed
 from taskgate.gateway import canceling
 from taskgate.gateway.debts import Debts, debt_sentences, debts_of
+from taskgate.gateway.fleet import attending, pool_of
 from taskgate.gateway.reading import visible
-from taskgate.gateway.stories import STORIES, about
+from taskgate.gateway.stories import STORIES, about, held_back, named
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
 from taskgate.lifecycle.verdict import last_sign, queue_ends_at
@@ -23,7 +24,7 @@ from taskgate.ports import Ports, Pulse
 from taskgate.principal import Principal
 from taskgate.receivers import Health, receiver_at
 from taskgate.settings import Timing
-from taskgate.switches import NOTHING_PAUSED, Kind, Switch, Switches
+from taskgate.switches import NOTHING_PAUSED, Switches
 from taskgate.task import CancelMode, Duty, Task
 
 SWEEP_MS: Final = Timing().sweep_every * 1000
@@ -87,14 +88,22 @@ class Explanation:
 
 
 def explained(
-    ports: Ports, principal: Principal, task_id: str, switches: Switches = NOTHING_PAUSED
+    ports: Ports,
+    principal: Principal,
+    task_id: str,
+    switches: Switches = NOTHING_PAUSED,
+    beat: int | None = None,
 ) -> Explanation:
-    """The task, explained to its owner or to an operator: 2 calls at most."""
+    """The task, explained to its owner or to an operator: 2 calls, and 2 more while it waits.
+
+    `beat` is in seconds; without it nothing is said of workers.
+    """
     principal.require("tasks:read")
     task, pulse = ports.tasks.get_with_pulse(task_id)
     task = visible(task, principal)
     current = pulse if pulse and pulse.attempt == task.attempt else None
     waiting = _waiting(ports, task) if task.state in IN_LANE else None
+    workers = attending(ports, task.lane, beat) if beat and waiting is not None else None
     manages = principal.manages(task.owner)
     receiver = _receiver(ports, task) if Duty.CALLBACK in task.owes else None
     return explain(
@@ -105,6 +114,7 @@ def explained(
         operator=manages,
         receiver=receiver,
         switches=switches,
+        workers=workers,
     )
 
 
@@ -117,10 +127,12 @@ def explain(
     operator: bool = False,
     receiver: Health | None = None,
     switches: Switches = NOTHING_PAUSED,
+    workers: int | None = None,
 ) -> Explanation:
     """The whole story from the record, the pulse of the present attempt and the lane's count.
 
-    `receiver` is how the one whom the task still has to call back has answered lately.
+    `receiver` is how the one whom the task still has to call back has answered lately; `workers` how
+    many of its pool are there.
     """
     holder = _holder(task, pulse)
     why, waits_for = STORIES[task.state](task, now)
@@ -128,10 +140,12 @@ def explain(
     limit = next_limit(task, switches.held_at(task.lane, task.type, now))
     held = switches.holding(task.lane, task.type, now) if task.state in IN_LANE else None
     if held:
-        waits_for = f"an operator to resume {_named(held)}"
+        waits_for = f"an operator to resume {named(held)}"
         limit = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
+    elif workers == 0:
+        waits_for = f"a worker of the pool {pool_of(task.lane)}: none was heard of lately"
     told = [why, canceling.told(task, pulse, now), _held(holder, now)]
-    told += [_held_back(held, now), waits_for and f"It waits for {waits_for}."]
+    told += [held_back(held, now), waits_for and f"It waits for {waits_for}."]
     told += [
         _lane(task, waiting),
         _capped(task),
@@ -242,17 +256,6 @@ def _held(holder: Holder | None, now: int) -> str | None:
         return None
     silent = about(now - holder.last_sign_at)
     return f"Worker {holder.worker} holds it and was last heard of {silent} ago."
-
-
-def _named(switch: Switch) -> str:
-    return f"the {'lane' if switch.kind is Kind.LANE else 'type'} {switch.name}"
-
-
-def _held_back(switch: Switch | None, now: int) -> str | None:
-    if switch is None:
-        return None
-    kind, ago = _named(switch), about(now - switch.since)
-    return f"T{kind[1:]} is paused by {switch.by}, for {ago} now: {switch.reason}."
 
 
 def _lane(task: Task, waiting: int | None) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from taskgate.errors import Unavailable
+from taskgate.events import swallowed
 from taskgate.ports import Ports
 from taskgate.principal import Principal
 from taskgate.roster import BEATS_A_SIGN, SIGNS_MISSED, Sign, WorkerState
@@ -34,6 +36,23 @@ def fleet(ports: Ports, principal: Principal, pools: Iterable[str], beat: int) -
     counted = Counter((sign.pool, sign.state) for sign in workers)
     counts = {pool: {state: counted[pool, state] for state in ALL} for pool in names}
     return Fleet(counts, workers if "operator" in principal.scopes else None)
+
+
+def attending(ports: Ports, lane: str, beat: int) -> int | None:
+    """How many workers of the lane's pool were heard of lately, whatever they do; None: unknown."""
+    if ports.roster is None:
+        return None
+    try:
+        signs, now = ports.roster.present([pool_of(lane)]), ports.now()
+    except Unavailable as error:
+        swallowed("roster_unread", error)
+        return None
+    return sum(judged(sign, now, beat).state is not WorkerState.LOST for sign in signs)
+
+
+def pool_of(lane: str) -> str:
+    """Lanes are named by their pool and a priority."""
+    return lane.rpartition("-")[0]
 
 
 def judged(sign: Sign, now: int, beat: int) -> Sign:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from taskgate.lifecycle.states import State
+from taskgate.switches import Kind, Switch
 from taskgate.task import CancelMode, Task
 
 Story = tuple[str, str | None]
@@ -78,6 +79,17 @@ def _ended(task: Task, now: int) -> Story:
     ago = about(now - (task.ended_at or task.since))
     error = f": {task.error.code}: {task.error.message}" if task.error else ""
     return f"It ended as {task.state} {ago} ago{error}.", None
+
+
+def named(switch: Switch) -> str:
+    return f"the {'lane' if switch.kind is Kind.LANE else 'type'} {switch.name}"
+
+
+def held_back(switch: Switch | None, now: int) -> str | None:
+    if switch is None:
+        return None
+    kind, ago = named(switch), about(now - switch.since)
+    return f"T{kind[1:]} is paused by {switch.by}, for {ago} now: {switch.reason}."
 
 
 STORIES: Final[Mapping[State, Callable[[Task, int], Story]]] = {

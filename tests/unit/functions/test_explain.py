@@ -15,6 +15,7 @@ from taskgate.gateway.stories import about
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.lifecycle.states import HELD, LIVE, State
 from taskgate.ports import Pulse
+from taskgate.roster import Sign, WorkerState
 from taskgate.task import CancelMode, Duty
 from taskgate.testing.factories import LIMITS, T0, task_in
 from tests.unit.functions.api_world import ADA, EVE, OPERATOR, PROMPT, ApiWorld
@@ -75,7 +76,7 @@ def test_a_waiting_task_says_how_many_wait_in_its_lane(api: ApiWorld) -> None:
     told = _told(api, ids[0])
     assert told["lane"] == {"name": "gpu-normal", "waiting": 3}
     assert "About 3 tasks wait in lane gpu-normal." in told["sentences"]  # type: ignore[operator]
-    assert told["waits_for"] == "a free worker of that lane"
+    assert told["waits_for"] == "a worker of the pool gpu: none was heard of lately"
     assert told["next_limit"] == {
         "name": "queue_timeout",
         "at": "2026-09-21T14:43:20.000Z",
@@ -260,7 +261,12 @@ def test_an_explanation_takes_a_call_for_each_thing_that_it_tells_of(tmp_path: P
     task_id = api.submitted()
     calls.clear()
     _told(api, task_id)
-    assert calls == ["tasks.get_with_pulse", "lanes.waiting", "spreads.lately"]
+    assert calls == [
+        "tasks.get_with_pulse",
+        "lanes.waiting",
+        "roster.present",
+        "spreads.lately",
+    ]
     api.claim()
     calls.clear()
     _told(api, task_id)
@@ -312,3 +318,39 @@ def test_queues_tell_an_operator_how_many_wait_in_each_lane(api: ApiWorld) -> No
 
 def test_the_queues_are_no_business_of_others(api: ApiWorld) -> None:
     assert api.get("/v1/queues").code == "missing_scope"
+
+
+def test_a_task_that_waits_while_no_worker_of_its_pool_is_there_says_so(api: ApiWorld) -> None:
+    """Scaling from zero, or no capacity to be had: it waits for that, and not for its turn."""
+    task_id = api.submitted()
+    none = "a worker of the pool gpu: none was heard of lately"
+    told = _told(api, task_id)
+    assert told["waits_for"] == none
+    assert f"It waits for {none}." in told["sentences"]  # type: ignore[operator]
+    assert told["state"] == "queued"
+
+    at = api.world.clock()
+    api.world.roster.join("gpu", "w1")
+    api.world.roster.report(
+        Sign(
+            worker="w1",
+            pool="gpu",
+            version="1",
+            state=WorkerState.IDLE,
+            started_at=at,
+            beat_at=at,
+        )
+    )
+    assert _told(api, task_id)["waits_for"] == "a free worker of that lane"
+    api.world.clock.advance(15 * 4 * 3 + 1)
+    assert _told(api, task_id)["waits_for"] == none
+
+
+def test_that_nobody_knows_who_works_is_no_reason_to_say_that_nobody_does(
+    api: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise Unavailable
+
+    monkeypatch.setattr(api.world.roster, "present", away)
+    assert "heard of lately" not in str(_told(api, api.submitted()))
