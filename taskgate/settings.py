@@ -7,11 +7,11 @@ this one class, so a variable cannot be spelled twice.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Final
 
+from taskgate import variables
 from taskgate.capacity import Host, PoolCapacity, Workers
 from taskgate.errors import BadSetting
 from taskgate.issuer import UNSET, TrustedIssuer
@@ -226,75 +226,51 @@ class Environment:
 
     def as_variables(self) -> dict[str, str]:
         """The environment variables to set: the stack's half of the contract."""
-        return {_variable(f.name): _write(getattr(self, f.name)) for f in fields(self)}
+        return {
+            variables.name_of(f.name): variables.write(getattr(self, f.name)) for f in fields(self)
+        }
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Environment:
-        """Parse the variables; the first that is missing or wrong is named with its bound."""
+        """Parse the variables; the first that is missing or wrong is named with its bound.
+
+        One that has a default may be missing: a stack of an earlier version does not write it.
+        """
+        environ = {**_defaults(), **environ}
         return cls(
-            stage=_text(environ, "stage"),
-            tasks_table=_text(environ, "tasks_table"),
-            ephemeral_table=_text(environ, "ephemeral_table"),
-            results_bucket=_text(environ, "results_bucket"),
-            lanes=_mapping(environ, "lanes"),
-            clock_shards=_whole(environ, "clock_shards"),
-            beat=_whole(environ, "beat"),
-            lease=_whole(environ, "lease"),
-            send_check=_whole(environ, "send_check"),
-            stall_grace=_whole(environ, "stall_grace"),
-            cancel_grace=_whole(environ, "cancel_grace"),
-            errands=_text(environ, "errands"),
-            webhook_master=_text(environ, "webhook_master"),
-            webhook_versions=_wholes(environ, "webhook_versions"),
-            trusted_issuer=_text(environ, "trusted_issuer"),
-            event_bus=_text(environ, "event_bus"),
-            result_days=_whole(environ, "result_days"),
-            record_days=_whole(environ, "record_days"),
-            lane_limit=_whole(environ, "lane_limit"),
-            salvage_seconds=_whole(environ, "salvage_seconds"),
-            upload_days=_whole(environ, "upload_days"),
-            upload_bytes=_whole(environ, "upload_bytes"),
+            stage=variables.text(environ, "stage"),
+            tasks_table=variables.text(environ, "tasks_table"),
+            ephemeral_table=variables.text(environ, "ephemeral_table"),
+            results_bucket=variables.text(environ, "results_bucket"),
+            lanes=variables.mapping(environ, "lanes"),
+            clock_shards=variables.whole(environ, "clock_shards"),
+            beat=variables.whole(environ, "beat"),
+            lease=variables.whole(environ, "lease"),
+            send_check=variables.whole(environ, "send_check"),
+            stall_grace=variables.whole(environ, "stall_grace"),
+            cancel_grace=variables.whole(environ, "cancel_grace"),
+            errands=variables.text(environ, "errands"),
+            webhook_master=variables.text(environ, "webhook_master"),
+            webhook_versions=variables.wholes(environ, "webhook_versions"),
+            trusted_issuer=variables.text(environ, "trusted_issuer"),
+            event_bus=variables.text(environ, "event_bus"),
+            result_days=variables.whole(environ, "result_days"),
+            record_days=variables.whole(environ, "record_days"),
+            lane_limit=variables.whole(environ, "lane_limit"),
+            salvage_seconds=variables.whole(environ, "salvage_seconds"),
+            upload_days=variables.whole(environ, "upload_days"),
+            upload_bytes=variables.whole(environ, "upload_bytes"),
         )
 
 
-def _variable(name: str) -> str:
-    return f"TASKGATE_{name.upper()}"
+_NEEDED: Final = frozenset({"errands", "webhook_master"})
 
 
-def _write(value: str | int | tuple[int, ...] | Mapping[str, str]) -> str:
-    if isinstance(value, Mapping):
-        return json.dumps(dict(value), sort_keys=True)
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _text(environ: Mapping[str, str], name: str) -> str:
-    value = environ.get(_variable(name), "")
-    if not value:
-        raise BadSetting(_variable(name), value, "a non-empty text")
-    return value
-
-
-def _whole(environ: Mapping[str, str], name: str) -> int:
-    value = _text(environ, name)
-    if not (value.isascii() and value.isdigit() and int(value) > 0):
-        raise BadSetting(_variable(name), value, "a whole number above 0")
-    return int(value)
-
-
-def _wholes(environ: Mapping[str, str], name: str) -> tuple[int, ...]:
-    value = _text(environ, name)
-    parts = value.split(",")
-    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise BadSetting(_variable(name), value, "whole numbers above 0, with commas between")
-    return tuple(map(int, parts))
-
-
-def _mapping(environ: Mapping[str, str], name: str) -> Mapping[str, str]:
-    value = _text(environ, name)
-    try:
-        parsed = json.loads(value)
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict) or not all(isinstance(v, str) for v in parsed.values()):
-        raise BadSetting(_variable(name), value, "a JSON object of texts")
-    return parsed
+def _defaults() -> dict[str, str]:
+    """Of all that may be missing. Nothing can be guessed of a queue or a secret that is needed."""
+    known = {f.name: f.default for f in fields(Environment) if f.default is not MISSING}
+    return {
+        variables.name_of(k): variables.write(default)
+        for k, default in known.items()
+        if k not in _NEEDED
+    }

@@ -43,8 +43,8 @@ def after_restore(
 
 def _found(office: Office, to: str, *, apply: bool) -> list[Finding]:
     from taskgate.aws import clients  # noqa: PLC0415
-    from taskgate.aws.ports import now  # noqa: PLC0415
     from taskgate.aws.footprints import AwsFootprints  # noqa: PLC0415
+    from taskgate.aws.ports import now  # noqa: PLC0415
     from taskgate.gateway.restoring import catch_up  # noqa: PLC0415
 
     footprints = AwsFootprints(

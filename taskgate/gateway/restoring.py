@@ -56,7 +56,9 @@ class Finding:
     outcome: Outcome = Outcome.SHOWN
 
 
-def catch_up(ports: Ports, footprints: Footprints, restored_to: int, *, apply: bool) -> Iterator[Finding]:
+def catch_up(
+    ports: Ports, footprints: Footprints, restored_to: int, *, apply: bool
+) -> Iterator[Finding]:
     """Every task of which more is known than its record says; with `apply`, fences are raised.
 
     `restored_to` is the moment of the restore (epoch ms). Twice is once.

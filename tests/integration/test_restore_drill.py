@@ -12,9 +12,9 @@ import pytest
 
 from taskgate.aws import clients
 from taskgate.aws.audit import DynamoAudit
+from taskgate.aws.footprints import AwsFootprints
 from taskgate.aws.ports import build, now
 from taskgate.aws.putting_back import PutBack, put_back
-from taskgate.aws.footprints import AwsFootprints
 from taskgate.catalog import CATALOG
 from taskgate.gateway import submitting, sweeping
 from taskgate.gateway.reconciling import reconcile
