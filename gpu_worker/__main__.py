@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import secrets
@@ -25,12 +26,14 @@ from taskgate.gateway.worker import WorkerGateway
 from taskgate.settings import Environment
 
 EXIT_BAD_SETTING: Final = 2
+_PR_SET_DUMPABLE: Final = 4
 
 
 def main() -> int:
     """Serve until SIGTERM; 0 then, 2 for a bad setting, 3 when unfit, 4 when it had to force."""
     worker = worker_id()
     log_to_stdout(worker)
+    keep_memory_private()
     try:
         place = _workplace(worker)
         supervisor = Supervisor(place)
@@ -41,6 +44,14 @@ def main() -> int:
     if place.settings.spot:
         SpotWatch(place.stop.leave, place.settings.metadata).start()
     return supervisor.serve()
+
+
+def keep_memory_private() -> None:
+    """Of this user's other processes, which are what models run in, none may read our environment or
+    memory: the credentials that a child is not given stand there (Linux).
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0)
 
 
 def worker_id() -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from gpu_worker.child_process import Child, Death
 from gpu_worker.heart import Heart
 from gpu_worker.limits import Limits, RunTime, startup_timeout
 from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcome, Snoozed
+from gpu_worker.produced import produced
 from gpu_worker.protocol import (
     Cancel,
     Drain,
@@ -28,7 +30,7 @@ from gpu_worker.protocol import (
 from gpu_worker.protocol import Snoozed as SnoozeAsked
 from gpu_worker.stop import Stop
 from taskgate.events import event
-from taskgate.gateway.worker import Failure, Produced
+from taskgate.gateway.worker import Failure
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.ports import Now
 
@@ -112,7 +114,10 @@ class Attempt:
         if isinstance(self._verdict, Lost | Canceled) or self._heart.signal == "cancel_hard":
             return self._verdict or Canceled()
         # A result that came in spite of a limit is a result: the store decides whether it counts.
-        return Done(tuple(Produced(*file) for file in word.files), word.output)
+        files = produced(word.files, Path(self._order.folder))
+        if isinstance(files, Failure):
+            return self._verdict or Broken(files, self._checkpoint)
+        return Done(files, word.output)
 
     def _failed(self, word: Failed) -> Outcome:
         if word.restart:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -21,6 +22,11 @@ from taskgate.events import event
 SEND_LIMIT: Final = 30.0
 """Seconds. A child that does not take its orders for so long is as good as dead."""
 MAX_TRACE: Final = 3000
+WITHHELD: Final = re.compile(
+    r"AWS_(ACCESS_KEY|SECRET|SESSION_TOKEN|SECURITY_TOKEN|CONTAINER_|WEB_IDENTITY|ROLE|PROFILE|DEFAULT_PROFILE"
+    r"|SHARED_CREDENTIALS|CONFIG_FILE)|ECS_"
+)
+"""Variables that hold credentials, or lead to them."""
 _EXIT_SOON: Final = 2.0
 KILL_LIMIT: Final = 10.0
 """Seconds until a killed child must be gone. One that hangs in the driver never is."""
@@ -42,14 +48,14 @@ class Death:
 class Child:
     """One living child. After a `Death`, or `kill`, start another."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lend: bool = False) -> None:
         # Spawned by exec, never forked: a fork of a process with threads may inherit held locks.
         # Start it in a thread that lives on: the kernel kills it when its *thread* ends.
         self._folder, self._crash_file = folder, folder / "crash.txt"
         ours, theirs = socket.socketpair()
         ours.settimeout(SEND_LIMIT)
         with theirs:
-            self._process = _start(theirs, folder, self._crash_file)
+            self._process = _start(theirs, folder, self._crash_file, lend=lend)
         self._channel = Channel(ours)
         self.loaded: set[str] = set()
         self.alive = True
@@ -121,7 +127,9 @@ class Child:
             return ""
 
 
-def _start(line: socket.socket, folder: Path, crash_file: Path) -> subprocess.Popen[bytes]:
+def _start(
+    line: socket.socket, folder: Path, crash_file: Path, *, lend: bool
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gpu_worker.child", f"--line={line.fileno()}"]
     command += [f"--parent={os.getpid()}", f"--crash-file={crash_file}"]
     return subprocess.Popen(
@@ -129,14 +137,20 @@ def _start(line: socket.socket, folder: Path, crash_file: Path) -> subprocess.Po
         stdin=subprocess.DEVNULL,
         pass_fds=(line.fileno(),),
         start_new_session=True,
-        env=_environment(folder),
+        env=_environment(folder, lend=lend),
     )
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """The child imports what we could import, and its temporary files go when it goes."""
+def _environment(folder: Path, *, lend: bool) -> dict[str, str]:
+    """The child imports what we could import, and its temporary files go when it goes.
+
+    It has no use for the worker's rights, which reach every tenant's tasks, unless they are lent.
+    """
     paths = [p for p in sys.path if p]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(folder)}
+    own = {name: text for name, text in os.environ.items() if lend or not WITHHELD.match(name)}
+    if not lend:
+        own["AWS_EC2_METADATA_DISABLED"] = "true"
+    return {**own, "PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(folder)}
 
 
 def _death(code: int, trace: str) -> Death:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import threading
 import time
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import Final
 from gpu_worker.channel import Channel
 from gpu_worker.given_files import PATH
 from gpu_worker.output import BadOutput, storable
+from gpu_worker.produced import FILE_NAME, MAX_FILES
 from gpu_worker.protocol import Extend, Progressed, Run, Saved, TimeLeft
 from taskgate.lifecycle.transitions import MAX_CHECKPOINT
 
 PROGRESS_EVERY: Final = 0.1
 """Seconds. A loop that reports each of a million steps must not fill the line."""
 MAX_STAGE: Final = 64
-MAX_FILES: Final = 20
-_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class TaskCanceled(BaseException):
@@ -102,7 +100,7 @@ class Context:
     def file(self, name: str, content_type: str) -> Path:
         """Declare a result file and get the path to write it to."""
         self._raise_if_canceled()
-        if not _FILE_NAME.fullmatch(name):
+        if not FILE_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a plain file name of at most 100 characters")
         if len(self._files) >= MAX_FILES and name not in self._files:
             raise ValueError(f"a task has at most {MAX_FILES} result files")

@@ -37,10 +37,12 @@ class Nursery:
         stop: Stop,
         moves: Callable[[], None] = lambda: None,
         empty_checks: Sequence[Check] = (),
+        *,
+        lend: bool = False,
     ) -> None:
         self._scratch, self._preload, self._checks, self._stop = scratch, preload, checks, stop
         self._moves = moves
-        self._empty_checks = empty_checks
+        self._empty_checks, self._lend = empty_checks, lend
         self._child: Child | None = None
         self._doubt: str | None = None
 
@@ -87,7 +89,8 @@ class Nursery:
             raise Unfit(f"the killed child {self._child.pid} does not end")
         if problem := self._first_problem():
             raise Unfit(problem)
-        began, child = time.monotonic(), Child(self._scratch.folder("child"))
+        began = time.monotonic()
+        child = Child(self._scratch.folder("child"), lend=self._lend)
         try:
             ready = self._expect(child, Ready(), BOOT_LIMIT, "the child did not start") and all(
                 self._set_up(child, task_type) for task_type in self._preload

@@ -158,5 +158,5 @@ def decode(line: bytes) -> Any:
     try:
         frame = json.loads(line)
         return _KINDS[frame.pop("kind")](**frame)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BrokenFrame(f"not a message: {line[:80]!r}") from error

@@ -36,6 +36,8 @@ class WorkerSettings:
     """Where the files of attempts lie while they are made."""
     health: Path | None = None
     """The file by which the container's health check tells that this worker is ready and moves."""
+    lend_credentials: bool = False
+    """Runners call AWS with the worker's own rights."""
     kill_grace: float = 5
     """How long a run that was told to stop may take before the child is killed."""
     silent_limit: float = 180
@@ -44,7 +46,7 @@ class WorkerSettings:
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> WorkerSettings:
         """From ``TASKGATE_POOL``, ``_DRAIN``, ``_WATCH``, ``_PRELOAD``, ``_REQUIRE_GPU``, ``_SPOT``,
-        ``_SCRATCH``, ``_HEALTH_FILE``, and what AWS itself sets.
+        ``_SCRATCH``, ``_HEALTH_FILE``, ``_LEND_CREDENTIALS``, and what AWS itself sets.
         """
         return cls(
             pool=_pool(environ.get("TASKGATE_POOL", "")),
@@ -53,6 +55,7 @@ class WorkerSettings:
             preload=_flag(environ, "TASKGATE_PRELOAD", "1"),
             require_gpu=_flag(environ, "TASKGATE_REQUIRE_GPU", "0"),
             spot=_flag(environ, "TASKGATE_SPOT", "0"),
+            lend_credentials=_flag(environ, "TASKGATE_LEND_CREDENTIALS", "0"),
             metadata=environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or METADATA,
             agent=environ.get("ECS_AGENT_URI") or None,
             scratch=_folder(environ.get("TASKGATE_SCRATCH") or tempfile.gettempdir()),

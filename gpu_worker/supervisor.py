@@ -96,7 +96,13 @@ class Supervisor:
         preload = self._types if self._settings.preload else ()
         place, health = self._place, self._place.health
         nursery = Nursery(
-            scratch, preload, place.checks, self._stop, health.moves, place.empty_checks
+            scratch,
+            preload,
+            place.checks,
+            self._stop,
+            health.moves,
+            place.empty_checks,
+            lend=self._settings.lend_credentials,
         )
         health.start()
         self._watchdog.start()

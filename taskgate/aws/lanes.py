@@ -13,6 +13,8 @@ from taskgate.aws.traces import TRACE_HEADERS, attributes, traced
 from taskgate.errors import BadSetting
 from taskgate.events import event, swallowed
 from taskgate.ports import Delivery, Depth, Message
+from taskgate.principal import NAME
+from taskgate.slots import MOST_SLOTS
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -22,6 +24,8 @@ MAX_DELAY: Final = 900
 WAITING: Final = "ApproximateNumberOfMessages"
 TAKEN: Final = "ApproximateNumberOfMessagesNotVisible"
 MAX_VISIBILITY: Final = 43_200
+MOST_CLAIMS: Final = 1_000_000
+"""No task's budgets allow so many."""
 GONE: Final = frozenset(
     {
         "AWS.SimpleQueueService.MessageNotInflight",
@@ -131,15 +135,34 @@ def write(message: Message) -> str:
 
 
 def read(body: str) -> Message | None:
-    """The message of a body, or None when it is not one that `write` made."""
+    """The message of a body, or None when it is not one that `write` made.
+
+    A lane may be written to by more than us, and a worker must survive whatever comes: the parts go into
+    keys and back into lanes, so each is held to its shape here.
+    """
     try:
         parsed = json.loads(body)
-        return Message(
-            str(parsed["task"]),
-            int(parsed["attempt"]),
-            str(parsed.get("tenant", "")),
-            str(parsed.get("type", "")),
-            int(parsed.get("most", 0)) or None,
+        message = Message(
+            parsed["task"],
+            parsed["attempt"],
+            parsed.get("tenant", ""),
+            parsed.get("type", ""),
+            parsed.get("most"),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    return message if _sound(message) else None
+
+
+def _sound(message: Message) -> bool:
+    words = (message.task_id, message.tenant or "-", message.type or "-")
+    most = message.max_processing
+    return (
+        all(isinstance(word, str) and NAME.fullmatch(word) for word in words)
+        and _is_within(message.attempt, 0, MOST_CLAIMS)
+        and (most is None or _is_within(most, 1, MOST_SLOTS))
+    )
+
+
+def _is_within(number: object, least: int, most: int) -> bool:
+    return type(number) is int and least <= number <= most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -77,11 +78,36 @@ def test_a_message_of_before_there_were_tenants_in_it_is_still_read(lanes: SqsLa
     assert delivery.message == Message("task_1", 2)
 
 
-@pytest.mark.parametrize(
-    "body", ["[]", "7", '{"task": "t"}', '{"task":"t","attempt":1,"most":"x"}']
-)
-def test_what_we_did_not_write_is_no_message(body: str) -> None:
+NOT_OURS = {
+    "a list": "[]",
+    "a number": "7",
+    "no attempt": '{"task": "t"}',
+    "a cap of letters": '{"task":"t","attempt":1,"most":"x"}',
+    "a cap over all": '{"task":"t","attempt":1,"most":1000000000}',
+    "an attempt without end": '{"task":"t","attempt":Infinity}',
+    "an attempt that is no number": '{"task":"t","attempt":NaN}',
+    "an attempt below none": '{"task":"t","attempt":-1}',
+    "an attempt of true": '{"task":"t","attempt":true}',
+    "nested too deep": "[" * 100_000,
+    "an id longer than a key": json.dumps({"task": "t" * 3000, "attempt": 1}),
+    "an id that leaves its key": '{"task":"t#INPUT","attempt":1}',
+    "half a character": '{"task":"t","attempt":1,"tenant":"\\ud800"}',
+    "a tenant that no group is called": '{"task":"t","attempt":1,"tenant":"a b"}',
+    "a type of another kind": '{"task":"t","attempt":1,"type":["x"]}',
+}
+
+
+@pytest.mark.parametrize("body", NOT_OURS.values(), ids=NOT_OURS)
+def test_what_we_did_not_write_is_no_message_and_ends_no_worker(body: str) -> None:
     assert read(body) is None
+
+
+def test_a_worker_polls_on_past_a_letter_of_somebody_else(lanes: SqsLanes) -> None:
+    for body in ("[" * 100_000, NOT_OURS["an attempt without end"]):
+        lanes._client.send_message(QueueUrl=lanes._urls[LANE], MessageBody=body)
+    lanes.send(LANE, Message.of(TASK))
+    found = [delivery for _ in range(3) for delivery in lanes.receive(LANE)]
+    assert [delivery.message.task_id for delivery in found] == [TASK.id]
 
 
 def test_a_message_is_short_and_plain() -> None:
