@@ -122,7 +122,8 @@ def authenticate(
     if key.expires_at is not None and key.expires_at <= now_seconds:
         raise ExpiredKey
     plan = plan_of(plans, key.plan)
-    return Principal(key.owner, key.scopes, key.max_pending or plan.max_pending, key.id, plan)
+    limit = key.max_pending or plan.max_pending
+    return Principal(key.owner, key.scopes, limit, key.id, plan, ends_at=key.expires_at)
 
 
 def _store(keys: KeyStore, key: ApiKey) -> str:

@@ -32,6 +32,8 @@ class Principal:
     plan: Plan = UNPLANNED
     via: str = ""
     """Who acts for the user, as `<user>/<key id>`, when it is not the user."""
+    ends_at: int | None = None
+    """Epoch seconds from which the key or token is good no more."""
 
     def require(self, scope: str) -> None:
         """Raise `MissingScope` unless the key has the scope."""
@@ -74,6 +76,7 @@ class Principal:
             "scopes": " ".join(sorted(self.scopes)),
             "max_pending": str(self.max_pending),
             "key_id": self.key_id,
+            "ends_at": _text(self.ends_at),
             "plan": self.plan.name,
             "submits_per_minute": _text(self.plan.submits_per_minute),
             "burst": str(self.plan.burst),
@@ -86,12 +89,14 @@ class Principal:
     def from_context(cls, context: Mapping[str, Any]) -> Principal:
         """The principal that `as_context` wrote; `Unauthenticated` for anything else."""
         tenant, user = str(context.get("tenant", "")), str(context.get("user", ""))
-        limit = str(context.get("max_pending", ""))
-        if not (NAME.fullmatch(tenant) and NAME.fullmatch(user) and limit.isdecimal()):
+        limit, ends_at = str(context.get("max_pending", "")), str(context.get("ends_at", ""))
+        numbers = limit.isdecimal() and (ends_at or "0").isdecimal()
+        if not (NAME.fullmatch(tenant) and NAME.fullmatch(user) and numbers):
             raise Unauthenticated
         scopes = frozenset(str(context.get("scopes", "")).split())
         key_id, plan = str(context.get("key_id", "")), _plan(context)
-        return cls(Owner(tenant, user), scopes & SCOPES, int(limit), key_id, plan)
+        owner, ends = Owner(tenant, user), _number(ends_at)
+        return cls(owner, scopes & SCOPES, int(limit), key_id, plan, ends_at=ends)
 
 
 def _plan(context: Mapping[str, Any]) -> Plan:

@@ -73,10 +73,9 @@ def _signing_keys(document: Mapping[str, Any]) -> dict[str, PyJWK]:
 
     found = {}
     for raw in document["keys"]:
-        if raw.get("use", "sig") != "sig" or "kid" not in raw:
-            continue
         try:
-            found[str(raw["kid"])] = jwt.PyJWK(raw)
-        except jwt.PyJWTError as error:
+            if raw.get("use", "sig") == "sig" and "kid" in raw:
+                found[str(raw["kid"])] = jwt.PyJWK(raw)
+        except (jwt.PyJWTError, AttributeError, LookupError, TypeError, ValueError) as error:
             swallowed("jwk_not_read", error)
     return found

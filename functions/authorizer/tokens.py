@@ -37,7 +37,8 @@ class Tokens:
             raise Unauthenticated
         plan = plan_of(plans, self._issuer.plan)
         scopes = _words(claims.get(self._issuer.scope_claim)) & GRANTED
-        return Principal(Owner(str(tenant), str(user)), scopes, plan.max_pending, KEY_ID, plan)
+        owner, ends_at = Owner(str(tenant), str(user)), int(claims["exp"]) + LEEWAY
+        return Principal(owner, scopes, plan.max_pending, KEY_ID, plan, ends_at=ends_at)
 
     def _verified(self, text: str) -> Mapping[str, Any]:
         import jwt  # noqa: PLC0415 - only a stage that trusts an issuer pays for it

@@ -112,14 +112,22 @@ class Asked:
 def authenticated(event: Mapping[str, Any]) -> Principal:
     """The principal that the authorizer wrote into the event, or why there is none.
 
-    The authorizer's answer is remembered by the key alone, so for whom a server acts is read here.
+    The authorizer's answer is remembered by the key alone, and for a while: so for whom a server acts is
+    read here, and so is the time.
     """
     context = authorizer_context(event)
     if refusal := context.get("refused"):
         raise ExpiredKey if refusal == ExpiredKey.code else Unauthenticated
     principal = Principal.from_context(context)
+    if principal.ends_at is not None and principal.ends_at <= _seconds_of(event):
+        raise ExpiredKey
     user = event.get("headers", {}).get(ON_BEHALF_OF)
     return principal if user is None else principal.on_behalf_of(str(user))
+
+
+def _seconds_of(event: Mapping[str, Any]) -> int:
+    """When the request came, by the HTTP API's own clock."""
+    return int(event["requestContext"].get("timeEpoch", 0)) // 1000
 
 
 def authorizer_context(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -48,6 +48,8 @@ class Service(Generic[D]):
         with _ONE_AT_A_TIME:
             self._code = None
             answer = self._resolver.resolve(event, context)
+            # No browser may take an answer for another kind of thing than it says it is.
+            answer["headers"]["X-Content-Type-Options"] = "nosniff"
             self._log(event, answer, time.perf_counter() - started)
         return answer
 

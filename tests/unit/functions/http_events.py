@@ -75,6 +75,7 @@ class Answer:
     def of(cls, raw: dict[str, Any]) -> Answer:
         json.dumps(raw).encode()  # Lambda's runtime does the same, and would fail on a bad text
         assert raw["isBase64Encoded"] is False
+        assert raw["headers"]["X-Content-Type-Options"] == "nosniff"
         return cls(raw["statusCode"], raw.get("body", ""), dict(raw["headers"]))
 
     @property

@@ -64,14 +64,19 @@ class Issuer:
         return bytes(public.public_bytes(serialization.Encoding.PEM, kind))
 
     def jwks(self) -> bytes:
-        """One that cannot be read, one for encryption, and those that are published."""
-        found: list[dict[str, Any]] = [{"kid": "odd", "kty": "lattice"}]
+        """Some that cannot be read, one for encryption, and those that are published."""
+        found: list[Any] = [
+            "no key at all",
+            {"kid": "odd", "kty": "lattice"},
+            {"kid": "torn", "kty": "RSA", "n": "\u00e9", "e": 7},
+            {"kid": ["x"], "kty": "EC", "crv": "P-256", "x": None, "y": 1},
+        ]
         for key_id in self.published:
             public = self.keys[key_id].public_key()
             ours = isinstance(self.keys[key_id], ec.EllipticCurvePrivateKey)
             kind = jwt.algorithms.ECAlgorithm if ours else jwt.algorithms.RSAAlgorithm
             found.append({**json.loads(kind.to_jwk(public)), "kid": key_id, "use": "sig"})
-        found.append({**found[1], "kid": "for encryption", "use": "enc"})
+        found.append({**found[-1], "kid": "for encryption", "use": "enc"})
         return json.dumps({"keys": found}).encode()
 
 

@@ -65,6 +65,14 @@ def test_a_good_key_brings_its_principal(reads: Reads) -> None:
     assert (principal.owner, principal.scopes, principal.max_pending) == (OWNER, SCOPES, 7)
 
 
+def test_a_key_with_an_end_brings_it_along(reads: Reads) -> None:
+    context = _ask(reads, f"Bearer {_key(reads, NOW + 60)}")["context"]
+    assert Principal.from_context(context).ends_at == NOW + 60
+    assert Principal.from_context({**context, "ends_at": ""}).ends_at is None
+    context.pop("ends_at")  # as an authorizer of before wrote it
+    assert Principal.from_context(context).ends_at is None
+
+
 def test_the_context_is_texts_only(reads: Reads) -> None:
     context = _ask(reads, f"Bearer {_key(reads)}")["context"]
     assert all(isinstance(value, str) for value in context.values())

@@ -80,6 +80,7 @@ CONTEXTS = {
     "a refusal beside a principal": {**ADA.as_context(), "refused": "unauthenticated"},
     "no user": {**ADA.as_context(), "user": ""},
     "a tenant that would leave its partition": {**ADA.as_context(), "tenant": "acme#ada"},
+    "an end that is no time": {**ADA.as_context(), "ends_at": "never"},
     "no limit": {**ADA.as_context(), "max_pending": "many"},
 }
 

@@ -9,6 +9,7 @@ import pytest
 from taskgate.principal import SCOPES, USER_SCOPES, Principal
 from taskgate.task import Owner
 from tests.unit.functions.api_world import ADA, GHOST, OPERATOR, PROMPT, ApiWorld
+from tests.unit.functions.http_events import http_event
 
 ADMIN = Principal(Owner("acme", "bob"), USER_SCOPES | {"admin"}, 50, "k4")
 FOREIGN_ADMIN = replace(ADMIN, owner=Owner("evil", "bob"))
@@ -23,6 +24,19 @@ def test_a_tenants_administrator_steers_the_tasks_of_the_tenant_and_the_history_
     assert api.get(f"/v1/admin/tasks/{task_id}", ADMIN).json["user"] == "ada"
     answer = api.post(f"/v1/tasks/{task_id}/pause", {"reason": "too many"}, ADMIN)
     assert answer.json["history"][-1]["actor"] == "admin:bob/k4"
+
+
+def test_a_key_that_has_ended_is_refused_though_the_http_api_remembers_an_earlier_yes(
+    api: ApiWorld,
+) -> None:
+    comes_at = http_event("GET", "/v1/tasks")["requestContext"]["timeEpoch"] // 1000
+    for caller, headers in ((ADA, {}), (SERVER, FOR_ADA)):
+        for ends_at, status in ((comes_at, 401), (comes_at + 1, 200), (None, 200)):
+            answer = api.get("/v1/tasks", replace(caller, ends_at=ends_at), headers=headers)
+            assert answer.status == status
+    ended = api.get("/v1/tasks", replace(ADA, ends_at=comes_at))
+    assert ended.code == "expired_key"
+    assert ended.headers["WWW-Authenticate"] == "Bearer"
 
 
 def test_another_tenants_administrator_is_answered_as_if_there_were_no_such_task(

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from functions.authorizer import jwks
 from functions.authorizer.jwks import Jwks, fetch
-from functions.authorizer.tokens import MOST_CHARS, Tokens
+from functions.authorizer.tokens import LEEWAY, MOST_CHARS, Tokens
 from functions.authorizer.verdict import verdict
 from taskgate.apikeys import issue
 from taskgate.errors import BadSetting, Unavailable
@@ -66,7 +66,8 @@ def world(issuer: Issuer) -> World:
 def test_a_token_that_the_issuer_signed_says_who_asks(
     issuer: Issuer, world: World, key_id: str
 ) -> None:
-    who = Principal.from_context(world.ask(issuer.token(key_id)))
+    who = Principal.from_context(world.ask(issuer.token(key_id, exp=1_900_000_000)))
+    assert who.ends_at == 1_900_000_000 + LEEWAY
     assert (who.owner, who.scopes) == (Owner("acme", "ada"), USER_SCOPES)
     assert (who.plan.name, who.max_pending, who.key_id) == ("free", FREE.max_pending, "jwt")
 
