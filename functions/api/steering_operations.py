@@ -41,7 +41,7 @@ def _verb(
         body=body,
         body_required=needs_body,
         answers={200: Answered("Done: the task as it is now.", "TaskRecord")},
-        refuses=(errors.EmptyBody, *REFUSES, *more) if needs_body else REFUSES,
+        refuses=(*((errors.EmptyBody,) if needs_body else ()), *REFUSES, *more),
     )
 
 
@@ -112,6 +112,8 @@ STEERING: Final[Mapping[tuple[str, str], Operation]] = {
     ("POST", "/v1/tasks/{task_id}/retry"): _verb(
         "retryTask",
         "Give a failed or timed-out task another life",
-        "The same id, the history kept, fresh budgets and a fresh deadline; `generation` goes up.",
+        "The same id, the history kept, fresh budgets and a fresh deadline; `generation` goes up."
+        " It counts as one more of your unfinished tasks.",
+        more=(errors.TooManyPendingTasks,),
     ),
 }

@@ -77,9 +77,7 @@ def ledger_entry(
     """
     names = Names()
     active, one = names.name("active"), names.value(n(1))
-    ids, room = names.value({"SS": [task_id]}), names.value(n(max(1, limit // shards)))
-    # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
-    condition = f"(attribute_not_exists({active}) OR size({active}) < {room})"
+    ids, condition = names.value({"SS": [task_id]}), _has_room(names, limit, shards)
     if unmarked_at is not None:
         mark, now = names.name(MARK), names.value(n(unmarked_at))
         condition += f" AND (attribute_not_exists({mark}) OR {mark} <= {now})"
@@ -122,12 +120,20 @@ def ledger_move(
     update = f"ADD {added}" if move.reopened else f"DELETE {ids} ADD {added}"
     if salvage_until is not None:
         update = f"SET {names.name(MARK)} = {names.value(n(salvage_until))} {update}"
-    return {
+    action = {
         "TableName": table,
         "Key": ledger_key(move.owner, shard_of(task_id, shards)),
         "UpdateExpression": update,
-        **names.arguments(),
     }
+    if move.room is not None:
+        action["ConditionExpression"] = _has_room(names, move.room, shards)
+    return {**action, **names.arguments()}
+
+
+def _has_room(names: Names, limit: int, shards: int) -> str:
+    active, room = names.name("active"), names.value(n(max(1, limit // shards)))
+    # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
+    return f"(attribute_not_exists({active}) OR size({active}) < {room})"
 
 
 def ledger_key(owner: Owner, shard: int) -> Mapping[str, Value]:

@@ -172,6 +172,8 @@ class DynamoTasks(DynamoReads):
         except Cancelled as cancelled:
             if 0 in cancelled.failed:
                 return _ours_or_refused(cancelled.failed[0], change)
+            if 1 in cancelled.failed and change.ledger and change.ledger.room is not None:
+                raise TooManyPendingTasks from cancelled
             raise Refused(self.get(change.task_id)) from cancelled
         assert change.after is not None  # noqa: S101 - only a claim lacks it, and it has no ledger
         return change.after

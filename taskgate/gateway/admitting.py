@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from taskgate.errors import LaneFull, PriorityNotAllowed, RateLimited, Unavailable
+from taskgate.errors import FieldProblem, LaneFull, PriorityNotAllowed, RateLimited, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway.chains import Step
 from taskgate.ports import Ports
@@ -16,20 +16,19 @@ from taskgate.task import Owner
 REMEMBERED_MS: Final = 5_000
 
 
-def check_priority(principal: Principal, priority: str, place: str = "") -> None:
-    """Raise `PriorityNotAllowed` unless the plan has this priority; `place` says whose it is."""
+def check_priority(principal: Principal, priority: str, field: str = "priority") -> None:
+    """Raise `PriorityNotAllowed` unless the plan has this priority."""
     allowed = principal.plan.priorities
     if priority not in allowed:
-        names, of = ", ".join(sorted(allowed)), f" of {place}" if place else ""
-        raise PriorityNotAllowed(
-            f"Your plan does not allow the priority {priority}{of}; it allows {names}."
-        )
+        names = ", ".join(sorted(allowed))
+        told = f"Your plan does not allow the priority {priority}; it allows {names}."
+        raise PriorityNotAllowed(told, fields=[FieldProblem(field, told)])
 
 
 def check_priorities(principal: Principal, steps: Sequence[Step], place: str = "then") -> None:
     """The same for all that follows: a chain is no way into a lane that its owner may not ask for."""
     for n, step in enumerate(steps):
-        check_priority(principal, step.priority, f"{place}.{n}")
+        check_priority(principal, step.priority, f"{place}.{n}.priority")
         check_priorities(principal, step.then, f"{place}.{n}.then")
 
 

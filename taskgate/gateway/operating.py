@@ -90,12 +90,16 @@ def resume(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task
 
 
 def reopen(ports: Ports, catalog: Catalog, who: Principal, task_id: str, reason: str = "") -> Task:
-    """Give a failed or timed-out task another life: fresh budgets, the history kept."""
+    """Give a failed or timed-out task another life: fresh budgets, the history kept.
+
+    For its owner it is one more unfinished task, within the same limit as a submit's.
+    """
 
     def change(task: Task, made: Stamp) -> Change:
         if task.uploads_until is not None and made.at + task.limits.deadline > task.uploads_until:
             raise VerbNotAllowed(UPLOAD_GOES, task.state)
-        return transitions.reopen(task, made, policy_of(catalog, task).budgets())
+        room = who.max_pending if task.owner == who.owner else None
+        return transitions.reopen(task, made, policy_of(catalog, task).budgets(), room)
 
     return _sent(ports, _act(ports, who, task_id, reason, change))
 

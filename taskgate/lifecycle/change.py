@@ -75,6 +75,8 @@ class LedgerMove:
     counter: State
     """The ended state that gains one (or loses one when the task is reopened)."""
     reopened: bool = False
+    room: int | None = None
+    """A reopened task is taken back only while fewer than so many are unfinished."""
     wait_ms: int = 0
     run_ms: int = 0
 

@@ -324,6 +324,21 @@ class StoreConformance:
         assert (books.failed, books.active, books.run_ms) == (0, frozenset({held.id}), 0)
         assert world.ports.tasks.get(held.id) == reopened
 
+    def test_a_task_is_reopened_only_while_its_user_has_room(self, world: World) -> None:
+        held = world.claim(world.new(State.QUEUED))
+        fail = transitions.fail(held, stamp(held.since + 7), ERROR, GiveUp("no"))
+        failed, other = world.ports.tasks.apply(fail), world.new(State.QUEUED)
+        books = world.ports.tasks.ledger(world.owner)
+        with pytest.raises(TooManyPendingTasks):
+            world.ports.tasks.apply(
+                transitions.reopen(failed, stamp(world.ports.now()), _spent(), room=1)
+            )
+        assert world.ports.tasks.get(failed.id) == failed
+        assert world.ports.tasks.ledger(world.owner) == books
+        again = transitions.reopen(failed, stamp(world.ports.now()), _spent(), room=2)
+        world.ports.tasks.apply(again)
+        assert world.ports.tasks.ledger(world.owner).active == {failed.id, other.id}
+
     def test_a_take_over_is_refused_while_the_holder_beats(self, world: World) -> None:
         held = world.claim(world.new(State.QUEUED))
         world.ports.pulses.beat(_beat(held, world.ports.now()))

@@ -148,6 +148,7 @@ class MemoryStore:
                 return task
             if task is None or not change.guard.admits(task) or not self._quiet(task, change):
                 raise Refused(task)
+            self._require_room(change.ledger)
             after = applied(task, change)
             self.tasks[task.id] = after
             if change.ledger:
@@ -251,6 +252,11 @@ class MemoryStore:
         if guard is None or pulse is None or pulse.attempt != guard.attempt:
             return True
         return pulse.beat_at < guard.before
+
+    def _require_room(self, move: LedgerMove | None) -> None:
+        room = move.room if move else None
+        if move and room is not None and len(self.ledger(move.owner).active) >= room:
+            raise TooManyPendingTasks
 
     def _book(self, task_id: str, move: LedgerMove) -> None:
         books = self.ledger(move.owner)

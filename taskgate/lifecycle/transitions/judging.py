@@ -120,9 +120,12 @@ def stopped(
     return replace(change, salvage=salvage)
 
 
-def reopen(task: Task, stamp: Stamp, budgets: Budgets) -> Change:
-    """A person gives an ended task another life: fresh budgets and deadline, history kept."""
-    return moved(
+def reopen(task: Task, stamp: Stamp, budgets: Budgets, room: int | None = None) -> Change:
+    """A person gives an ended task another life: fresh budgets and deadline, history kept.
+
+    `room` is the user's limit of unfinished tasks; None for whoever looks after others.
+    """
+    change = moved(
         task,
         Verb.REOPEN,
         State.QUEUED,
@@ -133,3 +136,4 @@ def reopen(task: Task, stamp: Stamp, budgets: Budgets) -> Change:
         error=None,
         started_at=None,
     )
+    return replace(change, ledger=change.ledger and replace(change.ledger, room=room))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taskgate.plans import FREE, OPERATOR
+from taskgate.principal import SCOPES
+from taskgate.task import Owner
 from tests.unit.functions.api_world import ADA, PROMPT, ApiWorld
 
+OLGA = replace(ADA, owner=Owner("taskgate", "olga"), scopes=SCOPES, max_pending=1)
 HASTY = replace(ADA, plan=replace(OPERATOR, submits_per_minute=6, burst=2))
 
 
@@ -61,3 +64,19 @@ def test_a_task_that_waits_under_a_cap_says_so(api: ApiWorld) -> None:
     assert said not in api.get(f"/v1/tasks/{task_id}/explain", capped).text
     other = api.submitted()
     assert "at the same time" not in api.get(f"/v1/tasks/{other}/explain").text
+
+
+def test_a_retry_is_no_way_past_the_limit_of_unfinished_tasks_but_for_an_operator(
+    api: ApiWorld,
+) -> None:
+    narrow = replace(ADA, max_pending=1)
+    bad = []
+    for _ in range(2):
+        bad.append(api.submitted(caller=narrow))
+        api.fail(api.claim())
+    path = "/v1/tasks/{}/retry"
+    assert api.post(path.format(bad[0]), None, narrow).status == 200
+    refused = api.post(path.format(bad[1]), None, narrow)
+    assert (refused.status, refused.code) == (429, "too_many_pending_tasks")
+    assert refused.headers["Retry-After"] == "10"
+    assert api.post(path.format(bad[1]), None, OLGA).status == 200
