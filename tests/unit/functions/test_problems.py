@@ -112,3 +112,12 @@ def test_a_status_is_set_where_a_problem_is_declared_and_nowhere_else() -> None:
         ]
         wrong = [n for n in numbers if isinstance(n, int) and 400 <= n < 500 and n != 500]
         assert not wrong, path
+
+
+def test_no_answer_is_taken_for_another_kind_of_thing_than_it_says(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    for path in ("/healthz", "/docs", "/openapi.json", "/v1/tasks", f"/v1/tasks/{task_id}/status"):
+        assert api.get(path).headers["X-Content-Type-Options"] == "nosniff"
+    for refused in (api.get("/v1/tasks", None), api.get(f"/v1/tasks/{task_id}/result")):
+        assert refused.headers["X-Content-Type-Options"] == "nosniff"
+    assert "default-src 'none'" in api.get("/docs").headers["Content-Security-Policy"]
