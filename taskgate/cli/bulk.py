@@ -63,7 +63,7 @@ def plan(
     with at_work():
         shards = office.environment.clock_shards
         dry = bulk.plan(office.ports, office.who, BulkAct(ACTS[act]), wanted, reason, shards)
-    _show_plan(dry, as_json=as_json)
+    _show_plan(dry, "--local" if local else f"--stage {stage}", as_json=as_json)
 
 
 @app.command("confirm")
@@ -130,7 +130,7 @@ def _wanted(**given: Any) -> Wanted:
     return Wanted(**given)
 
 
-def _show_plan(dry: DryRun, *, as_json: bool) -> None:
+def _show_plan(dry: DryRun, deployment: str, *, as_json: bool) -> None:
     bulk = dry.bulk
     if as_json:
         cost = {"calls": dry.calls, "minutes": dry.minutes}
@@ -144,8 +144,11 @@ def _show_plan(dry: DryRun, *, as_json: bool) -> None:
         out().print(rows)
     least = "" if bulk.counted_all else "at least "
     say((f"{least}{bulk.count} tasks", "bold"), f" to {bulk.act}")
+    if not bulk.count and bulk.counted_all:
+        aside("Nothing fits the filter, so there is nothing to confirm.")
+        return
     aside(f"About {dry.calls} AWS calls, and {dry.minutes} min or more. Nothing was changed.")
-    aside(f"Within 10 minutes: taskgate bulk confirm {bulk.id} {dry.token}")
+    aside(f"Within 10 minutes: taskgate bulk confirm {bulk.id} {dry.token} {deployment}")
 
 
 def _show(bulk: Bulk, *, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Final
 
 from taskgate.client import (
     ApiError,
@@ -72,6 +73,7 @@ _BY_CODE: Mapping[str, str] = {
     "no_callback": "`taskgate submit --callback-url URL` asks for one.",
     "verb_not_allowed": "`taskgate explain ID` says what it waits for and what you may ask of it.",
 }
+_PAUSED: Final = frozenset({"intake_paused", "type_paused"})
 _ADVICE: Mapping[type[ClientError], str] = {
     NotConfigured: "Give --url and --api-key, or run `taskgate dev` in this folder.",
     Unsendable: "Nothing was sent; correct the input.",
@@ -91,7 +93,8 @@ def code_of(error: ClientError | CommandError) -> Exit:
 def what_of(error: ClientError | CommandError) -> str:
     """What went wrong, in one line."""
     fields = error.fields if isinstance(error, ApiError) else ()
-    named = "; ".join(f"{f.field}: {f.message}" for f in fields)
+    # A field whose message is the error's own would say it twice.
+    named = "; ".join(f"{f.field}: {f.message}" for f in fields if f.message != str(error))
     return " ".join(f"{error} {named}".split())
 
 
@@ -124,12 +127,17 @@ def _when_unreachable(error: Unreachable) -> str:
 def _when_refused(error: ApiError) -> str:
     if isinstance(error, NotFound):
         return "`taskgate list` shows your tasks."
+    if error.code in _PAUSED:
+        return f"Its operators paused it; what was accepted goes on. Try again in {_wait(error)}."
     if isinstance(error, ServerError):
         return "Try again in a minute; what was accepted is on record."
     if error.status in {401, 403}:
         return "Check the API key and its scopes (TASKGATE_API_KEY or --api-key)."
     if error.status == 429:
-        wait = f"{error.retry_after:g} s" if error.retry_after else "a little"
-        return f"Wait {wait}, or let some of your tasks end."
+        return f"Wait {_wait(error)}, or let some of your tasks end."
     unknown = f"The gateway's code for this is {error.code}; correct the request."
     return _BY_CODE.get(error.code, unknown)
+
+
+def _wait(error: ApiError) -> str:
+    return f"{error.retry_after:g} s" if error.retry_after else "a little"

@@ -73,6 +73,7 @@ def issue(
             by=by,
         )
     _show_new(text, as_json=as_json, webhook_secrets=signing)
+    _tell_of_unset_plan(office, plan)
 
 
 @app.command("list")
@@ -140,6 +141,18 @@ def _keys(office: Office) -> DynamoKeys:
     from taskgate.aws.keys import DynamoKeys  # noqa: PLC0415
 
     return DynamoKeys(clients.dynamodb(), table=office.environment.tasks_table)
+
+
+def _tell_of_unset_plan(office: Office, plan: str) -> None:
+    """A key may be issued before its plan is set; a slip of the pen looks the same."""
+    from taskgate.aws import clients  # noqa: PLC0415
+    from taskgate.aws.plans import DynamoPlans  # noqa: PLC0415
+    from taskgate.gateway.plan_keeping import every_plan  # noqa: PLC0415
+
+    with at_work():
+        found = every_plan(DynamoPlans(clients.dynamodb(), table=office.environment.tasks_table))
+    if plan not in {known.name for known in found}:
+        aside(f"No plan {plan} is set: until it is, the key has the limits of free.")
 
 
 def _acting(office: Office) -> Acting:

@@ -10,11 +10,13 @@ import getpass
 import json
 import os
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import typer
 
@@ -30,6 +32,7 @@ StageName = Annotated[
     str | None, typer.Option("--stage", help="The deployment: dev, staging or prod.")
 ]
 Local = Annotated[bool, typer.Option("--local", help="The gateway that `taskgate dev` runs.")]
+START_ONE: Final = "Start one: make dev (or taskgate dev)."
 Apply = Annotated[bool, typer.Option("--apply", help="Do it; without this it is only shown.")]
 
 
@@ -73,9 +76,10 @@ def at_work() -> Iterator[None]:
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         raise _no_way_in(error) from error
     except Problem as error:
+        # The fields' own words, where there are any: the problem's speak of a request over HTTP.
         named = "; ".join(f"{f.field}: {f.message}" for f in error.fields)
         raise CommandError(
-            f"{error} {named}".strip(), "Correct the command; nothing was changed.", Exit.USAGE
+            named or str(error), "Correct the command; nothing was changed.", Exit.USAGE
         ) from error
     except Unavailable as error:
         raise CommandError(
@@ -113,8 +117,12 @@ def _point_at_local() -> None:
     """This process speaks to the local stack's AWS and to no other."""
     note = find_note(Path.cwd())
     if note is None:
+        raise CommandError("No local gateway is running in this folder.", START_ONE, Exit.USAGE)
+    if not _listens(note.endpoint):
         raise CommandError(
-            "No local gateway is running in this folder.", "Start one: taskgate dev", Exit.USAGE
+            f"The local gateway of this folder, {note.endpoint}, is gone.",
+            START_ONE,
+            Exit.UNREACHABLE,
         )
     os.environ.update(
         AWS_ENDPOINT_URL=note.endpoint,
@@ -125,6 +133,16 @@ def _point_at_local() -> None:
     )
     os.environ.pop("AWS_PROFILE", None)
     os.environ.pop("AWS_SESSION_TOKEN", None)
+
+
+def _listens(endpoint: str) -> bool:
+    """Whether something is there: a `dev` that was killed has left its note behind."""
+    address = urlsplit(endpoint)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 80), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def _operator() -> Principal:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from taskgate.switches import Switch
 
 KINDS: Final = ("lane", "type", "intake")
+TASK_PREFIX: Final = "task_"
 
 What = Annotated[str, typer.Argument(metavar="ID|lane|type|intake", help="A task, or a switch.")]
 Name = Annotated[str | None, typer.Argument(help="Of the lane or the type.")]
@@ -88,7 +89,7 @@ def switches(*, stage: StageName = None, local: Local = False, as_json: AsJson =
 
 
 def _only_task(what: str, name: str | None) -> str:
-    if name is not None:
+    if name is not None or not what.startswith(TASK_PREFIX):
         raise typer.BadParameter("a task's id alone; or lane NAME, type NAME, intake")
     return what
 

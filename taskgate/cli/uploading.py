@@ -10,6 +10,7 @@ import typer
 
 from taskgate.cli.options import AsJson, client_of
 from taskgate.cli.printing import aside, print_json, say, size_of
+from taskgate.cli.story import day_text
 
 ContentType = Annotated[
     str | None, typer.Option(metavar="TYPE", help="Such as application/pdf; by its ending if not.")
@@ -25,9 +26,10 @@ def upload(
 ) -> None:
     """Upload a file for tasks to read; its id is what an input refers to."""
     made = client_of(context).upload(file, content_type=content_type)
-    kept = made.kept_until.isoformat() if made.kept_until else None
     if as_json:
+        kept = made.kept_until.isoformat() if made.kept_until else None
         print_json({**asdict(made), "kept_until": kept})
         return
     say((made.id, "bold"))
-    aside(f"{size_of(made.size)}, sha256 {made.sha256}, kept until {kept or 'some days from now'}")
+    kept = day_text(made.kept_until) or "some days from now"
+    aside(f"{size_of(made.size)}, sha256 {made.sha256}, kept until {kept}")

@@ -52,8 +52,16 @@ def test_a_plan_is_told_to_people_with_the_command_that_confirms_it(world: World
     ran = run(*PLAN)
     assert "1 tasks to cancel" in ran.stdout
     assert "taskgate bulk confirm bulk_" in ran.stderr
+    assert ran.stderr.rstrip().endswith("--stage dev")
     stopped = run("bulk", "stop", ran.stderr.split("confirm ")[1].split()[0], "--stage", "dev")
     assert "stopped" in stopped.stdout
+
+
+def test_a_plan_that_fits_nothing_offers_nothing_to_confirm(world: World, run: Run) -> None:
+    ran = run(*PLAN)
+    assert "0 tasks to cancel" in ran.stdout
+    assert "nothing to confirm" in ran.stderr
+    assert "bulk confirm" not in ran.stderr
 
 
 @pytest.mark.parametrize(

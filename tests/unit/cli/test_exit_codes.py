@@ -96,6 +96,25 @@ def test_5_when_the_gateway_cannot_serve(gateway: FakeGateway, run) -> None:
     assert run("stats").code == 5
 
 
+def test_5_when_it_is_paused_and_the_advice_says_by_whom_and_how_long(
+    gateway: FakeGateway, run
+) -> None:
+    said = {"code": "intake_paused", "detail": "The intake is paused: we move."}
+    gateway.answers("POST /v1/tasks", *[Answer(503, said, {"Retry-After": "60"})] * 9)
+    ran = run("submit", "a", "-i", "b=1")
+    assert ran.code == 5
+    assert "operators paused it" in ran.stderr
+
+
+def test_what_is_wrong_is_said_once_when_the_field_says_the_same(gateway: FakeGateway, run) -> None:
+    field = {"field": "type", "message": "No such task type."}
+    said = {"code": "unknown_task_type", "detail": "No such task type.", "errors": [field]}
+    gateway.answers("POST /v1/tasks", Answer(422, said))
+    ran = run("submit", "a", "-i", "b=1")
+    assert ran.code == 4
+    assert ran.stderr.count("No such task type") == 1
+
+
 def test_5_when_nobody_answers(gateway: FakeGateway, run) -> None:
     gateway.answers("GET /v1/stats", Answer(lost=True))
     ran = run("stats")

@@ -57,6 +57,13 @@ def _listed(run: Run, *more: str) -> Any:
     return json.loads(run("keys", "list", "--stage", "dev", "--json", *more).stdout)
 
 
+def test_a_key_of_a_plan_that_nobody_set_is_issued_and_that_is_said(ports: Ports, run: Run) -> None:
+    for plan, told in (("payed", True), ("paid", False)):
+        ran = run("keys", "issue", *NAMED, "--stage", "dev", "--plan", plan)
+        assert ran.code == 0
+        assert ("No plan payed is set" in ran.stderr) is told
+
+
 def test_an_issued_key_works_at_once_and_its_tenants_signing_secret_is_told(
     run: Run, keys: DynamoKeys
 ) -> None:

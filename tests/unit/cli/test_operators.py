@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from taskgate.aws import clients
 from taskgate.aws.audit import DynamoAudit
 from taskgate.aws.ports import build
 from taskgate.cli import office
+from taskgate.cli.connection import LocalNote
 from taskgate.gateway.announcing import rfc3339
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp
@@ -185,6 +187,20 @@ def test_local_without_a_running_stack_says_how_to_start_one(
     ran = run("reconcile", "--local")
     assert ran.code == 2
     assert "taskgate dev" in ran.stderr
+
+
+def test_local_after_the_stack_was_killed_says_that_it_is_gone(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
+        LocalNote(nobody, "tg_key", nobody).write(tmp_path)
+        monkeypatch.chdir(tmp_path)
+        ran = run("reconcile", "--local")
+    assert ran.code == 5
+    assert f"{nobody}, is gone" in ran.stderr
+    assert "make dev" in ran.stderr
 
 
 def test_every_command_of_runbook_and_how_to_is_one_that_works(

@@ -68,6 +68,7 @@ def test_a_switch_of_nothing_is_refused_by_the_field(
     ran = run(*command, "--stage", "dev")
     assert ran.code == 2
     assert says in ran.stderr
+    assert "route" not in ran.stderr
     assert ports.switches
     assert ports.switches.read_switches().version == 0
 
@@ -77,6 +78,16 @@ def test_pause_with_an_id_holds_one_task_back(gateway: FakeGateway, run: Run, lo
     assert run("pause", "task_1", "--reason", "wait").code == 0
     assert gateway.seen[0].json == {"reason": "wait"}
     assert run("pause", "task_1", "gpu-low").code == 2
+
+
+@pytest.mark.parametrize("command", ["pause", "resume"])
+def test_what_is_neither_a_switch_nor_an_id_is_refused_here_and_nobody_is_asked(
+    gateway: FakeGateway, run: Run, command: str
+) -> None:
+    ran = run(command, "lanes", "--local", "--reason", "x")
+    assert ran.code == 2
+    assert "lane NAME, type NAME, intake" in ran.stderr
+    assert gateway.seen == []
 
 
 def test_that_nothing_is_paused_is_said(ports: Ports, run: Run) -> None:
