@@ -1,7 +1,8 @@
 """The CDK app: ``cdk <command> -c stage=<name>`` builds the bundle and the stage's stacks.
 
 ``-c worker-image=<name>@sha256:…`` runs that very image of the worker.
-``-c event-bus=true`` adds the bus of events for this time; to keep it, set it on the stage.
+``-c event-bus=true`` adds the bus of events, ``-c origins=https://a.example,https://b.example`` lets
+their pages ask, for this time; to keep it, set it on the stage.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def main() -> None:
 
 def _chosen(app: cdk.App) -> Stage:
     named = stage(app.node.try_get_context("stage") or "local")
+    if origins := app.node.try_get_context("origins"):
+        named = replace(named, edge=replace(named.edge, origins=tuple(origins.split(","))))
     listened_to = app.node.try_get_context("event-bus") == "true"
     return replace(named, event_bus=True) if listened_to else named
 

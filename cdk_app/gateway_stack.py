@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_route53_targets as targets
 from constructs import Construct
 
+from cdk_app import api_domain
 from cdk_app.admin_function import AdminFunction
 from cdk_app.api_function import ApiFunction
 from cdk_app.authorizer import Authorizer
 from cdk_app.data_stack import DataStack
 from cdk_app.dead_letters import DeadLetters
+from cdk_app.edge import Edge, EdgeKeys
 from cdk_app.event_bus import EventBus
 from cdk_app.function import FunctionCode
 from cdk_app.http_api import HttpApi
@@ -63,5 +66,25 @@ class GatewayStack(cdk.Stack):
             },
             authorizer=self.authorizer.authorizer,
         )
+        self.edge = self._edge(stage)
         cdk.CfnOutput(self, "ApiUrl", value=self.http_api.url)
         cdk.CfnOutput(self, "ApiId", value=self.http_api.api.api_id)
+
+    def _edge(self, stage: Stage) -> Edge | None:
+        domain = stage.edge.domain
+        if domain is None or not stage.edge.cloudfront:
+            return None
+        rooms = [self.api_function.function, self.admin_function.function]
+        keys = EdgeKeys(self, "EdgeKeys", stage=stage, rooms=rooms)
+        edge = Edge(
+            self,
+            "Edge",
+            stage=stage,
+            domain=domain,
+            api_host=self.http_api.host,
+            key=keys.newest,
+            after=rooms,
+        )
+        api_domain.record(edge, domain, targets.CloudFrontTarget(edge.distribution))
+        cdk.CfnOutput(self, "EdgeHost", value=edge.distribution.distribution_domain_name)
+        return edge

@@ -12,8 +12,10 @@ from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_route53_targets as targets
 from constructs import Construct
 
+from cdk_app import api_domain, cors
 from cdk_app.findings import acknowledge
 from cdk_app.function import retention
 from taskgate.routes import ROUTES, Route
@@ -70,6 +72,11 @@ class HttpApi(Construct):
             api_name=stage.prefix,
             description="Taskgate: long tasks over HTTP",
             create_default_stage=False,
+            cors_preflight=cors.of_api(stage.edge.origins),
+            # CloudFront has no other name to call it by: there the rooms look at its key.
+            disable_execute_api_endpoint=(
+                True if stage.edge.domain and not stage.edge.cloudfront else None
+            ),
         )
         rooms = {room: _integration(room, function) for room, function in functions.items()}
         for route in ROUTES:
@@ -82,7 +89,24 @@ class HttpApi(Construct):
             if route.public:
                 for one in added:
                     acknowledge(one, {"AwsSolutions-APIG4": "it tells what anybody may know"})
-        self.url = self._default_stage(stage).url
+        domain = stage.edge.domain
+        self._own_name = (
+            api_domain.on_the_api(self, domain) if domain and not stage.edge.cloudfront else None
+        )
+        made = self._default_stage(stage)
+        self.url = f"https://{domain.name}/" if domain else made.url
+        if domain and self._own_name:
+            own = self._own_name
+            target = targets.ApiGatewayv2DomainProperties(
+                own.regional_domain_name, own.regional_hosted_zone_id
+            )
+            api_domain.record(self, domain, target)
+
+    @property
+    def host(self) -> str:
+        """The API's own AWS address."""
+        stack = cdk.Stack.of(self)
+        return f"{self.api.api_id}.execute-api.{stack.region}.{stack.url_suffix}"
 
     def _default_stage(self, stage: Stage) -> apigateway.HttpStage:
         log_group = logs.LogGroup(
@@ -98,6 +122,11 @@ class HttpApi(Construct):
             http_api=self.api,
             stage_name="$default",
             auto_deploy=True,
+            domain_mapping=(
+                apigateway.DomainMappingOptions(domain_name=self._own_name)
+                if self._own_name
+                else None
+            ),
             throttle=apigateway.ThrottleSettings(
                 rate_limit=stage.requests_per_second, burst_limit=stage.requests_burst
             ),

@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from cdk_app import cors
 from cdk_app.findings import acknowledge
 from taskgate.settings import Stage
 
@@ -41,6 +42,7 @@ class ResultsBucket(Construct):
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(1),
                 ),
             ],
+            cors=cors.of_bucket(stage.edge.origins),
             removal_policy=(
                 cdk.RemovalPolicy.RETAIN if stage.retain_data else cdk.RemovalPolicy.DESTROY
             ),

@@ -13,6 +13,7 @@ from typing import Final
 
 from taskgate import variables
 from taskgate.capacity import Host, PoolCapacity, Workers
+from taskgate.edge import Edge
 from taskgate.errors import BadSetting
 from taskgate.issuer import UNSET, TrustedIssuer
 
@@ -92,6 +93,8 @@ class Stage:
     """Whose JWTs are taken beside API keys, on every route."""
     event_bus: bool = False
     """Tell an EventBridge bus of every transition, for other systems. One event costs $1 a million."""
+    edge: Edge = field(default_factory=Edge)
+    """What stands in front of the API: by default nothing but the HTTP API itself."""
     workers: Workers = field(default_factory=Workers)
     """What the workers run on; a local stage starts them as processes instead."""
     emulator: bool = False
@@ -108,6 +111,8 @@ class Stage:
             raise BadSetting("upload_bytes", self.upload_bytes, f"1 to {MOST_UPLOAD_BYTES}")
         if not 1 <= self.clock_shards <= 100:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
+        if self.emulator and self.edge.domain:
+            raise BadSetting("edge.domain", self.edge.domain.name, "none on the emulator")
         if self.emulator and self.workers.hosted:
             raise BadSetting("workers", sorted(self.workers.hosted), "none on the emulator")
         if not (self.cell.isascii() and self.cell.isalnum() and self.cell.islower()):

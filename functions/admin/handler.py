@@ -8,6 +8,7 @@ from typing import Any
 
 from functions.admin.desk import Desk
 from functions.admin.service import VERBS
+from functions.http.door import Door
 from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import open_room
@@ -25,7 +26,7 @@ _DESK = Desk(
     plans=DynamoPlans(_DYNAMODB, table=_TABLE),
     cursors=Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master)),
 )
-_ADMIN = Service(_DESK, VERBS, json_logger("admin"), _ROOM.environment.stage)
+_ADMIN = Service(_DESK, VERBS, json_logger("admin"), _ROOM.environment.stage, Door.read(os.environ))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

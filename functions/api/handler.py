@@ -8,6 +8,7 @@ from typing import Any
 
 from functions.api.desk import Desk
 from functions.api.service import VERBS
+from functions.http.door import Door
 from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import open_room
@@ -20,7 +21,7 @@ _SECRETS = functools.partial(
 )
 _CURSORS = Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master))
 _DESK = Desk(room=_ROOM, secrets=_SECRETS, cursors=_CURSORS)
-_API = Service(_DESK, VERBS, json_logger("api"), _ROOM.environment.stage)
+_API = Service(_DESK, VERBS, json_logger("api"), _ROOM.environment.stage, Door.read(os.environ))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
+from functions.http import door
 from functions.http.asked import Asked, authenticated, authorizer_context
+from functions.http.door import Door
 from functions.http.problems import MethodNotAllowed, NoSuchRoute, problem_of, told
 from taskgate.errors import Problem
 from taskgate.metrics import measured
@@ -32,8 +34,11 @@ _ONE_AT_A_TIME: Final = threading.RLock()
 class Service(Generic[D]):
     """Answers HTTP API events, and logs one line for each."""
 
-    def __init__(self, desk: D, verbs: Verbs[D], logger: Logger, stage: str) -> None:
+    def __init__(
+        self, desk: D, verbs: Verbs[D], logger: Logger, stage: str, entry: Door | None = None
+    ) -> None:
         self._desk, self._logger, self._stage = desk, logger, stage
+        self._door = entry or Door()
         self._code: str | None = None
         """The problem that the event in hand was answered with."""
         self._resolver = APIGatewayHttpResolver()
@@ -47,11 +52,17 @@ class Service(Generic[D]):
         started = time.perf_counter()
         with _ONE_AT_A_TIME:
             self._code = None
-            answer = self._resolver.resolve(event, context)
+            answer = self._answer(event, context)
             # No browser may take an answer for another kind of thing than it says it is.
             answer["headers"]["X-Content-Type-Options"] = "nosniff"
             self._log(event, answer, time.perf_counter() - started)
         return answer
+
+    def _answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        if not self._door.admits(event):
+            self._code = door.CODE
+            return door.closed()
+        return self._resolver.resolve(event, context)
 
     def _serve(self, route: Route, verb: Callable[[D, Asked], Response[str]]) -> None:
         def served(**arguments: str) -> Response[str]:

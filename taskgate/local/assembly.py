@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +14,13 @@ from taskgate.local.cdk import ROOT, cdk, fingerprint
 ASSEMBLIES: Final = ROOT / "build" / "assembly"
 
 
-def synthesise(stage_name: str, *, event_bus: bool = False) -> Path:
+def synthesise(stage_name: str, *, event_bus: bool = False, origins: Sequence[str] = ()) -> Path:
     """The folder of the stage's cloud assembly; made only when an input changed."""
     label = f"{stage_name}.bus" if event_bus else stage_name
     context = ["--context", f"stage={stage_name}", "--context", f"event-bus={event_bus}".lower()]
+    if origins:
+        label += f".{hashlib.sha256(repr(origins).encode()).hexdigest()[:8]}"
+        context += ["--context", f"origins={','.join(origins)}"]
     folder = ASSEMBLIES / f"{label}-{fingerprint(stage_name)[:16]}"
     ASSEMBLIES.mkdir(parents=True, exist_ok=True)
     with (ASSEMBLIES / f"{label}.lock").open("w") as lock:

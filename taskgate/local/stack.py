@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from taskgate.edge import Edge
 from taskgate.local.deploy import Deployed, deploy
 from taskgate.local.emulator import Emulator
 from taskgate.local.process import Child
@@ -30,7 +31,8 @@ class LocalStack:
 
     All files (logs, state, unpacked functions) lie in `folder`. Without one it is a temporary
     folder that goes with the stack; with `persist` the folder keeps tasks over restarts. With
-    `event_bus` every transition is told to a bus of EventBridge, as a stage may ask for. `record`
+    `event_bus` every transition is told to a bus of EventBridge, and pages of `origins` may ask from
+    a browser, as a stage may say. `record`
     names a file for every call that is made under a role. `say` is told each step in a few words.
     """
 
@@ -41,6 +43,7 @@ class LocalStack:
         persist: bool = False,
         record: Path | None = None,
         event_bus: bool = False,
+        origins: tuple[str, ...] = (),
         say: Callable[[str], None] = _say_nothing,
     ) -> None:
         self._temporary = folder is None
@@ -48,7 +51,8 @@ class LocalStack:
         self._persist = persist
         self._record = record
         self._say = say
-        self._stage = replace(stage("local"), event_bus=event_bus)
+        edge = Edge(origins=origins)
+        self._stage = replace(stage("local"), event_bus=event_bus, edge=edge)
         self._emulator: Emulator | None = None
         self._deployed: Deployed | None = None
         self._workers: list[Child] = []
