@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from taskgate.cli import exits
+from taskgate.cost import capacity
+from taskgate.cost.flows import measured
+from taskgate.cost.wish import Wish
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import ENDED, HELD, LIVE, RULES, STAYING, State, Verb
 from taskgate.settings import STAGES, Timing
@@ -24,6 +27,7 @@ PAGES: Final = (
     "docs/quickstart.md",
     "docs/guarantees.md",
     "docs/explanation/lifecycle.md",
+    "docs/explanation/capacity.md",
 )
 WAYS_OUT: Final = frozenset(
     {Verb.CANCEL, Verb.STOPPED, Verb.EXPIRE, Verb.BURY, Verb.REOPEN, Verb.REDELIVER}
@@ -114,6 +118,14 @@ def _exit_codes() -> Iterator[str]:
         yield f"| {code} | {meaning} |"
 
 
+def _capacity() -> Iterator[str]:
+    loads = " | ".join(f"{load:,}" for load in capacity.LOADS)
+    yield f"| submits a second | {loads} | by default |"
+    yield f"|---|{'---|' * len(capacity.LOADS)}---|"
+    for row in capacity.rows(measured(), Wish()):
+        yield f"| {' | '.join(row)} |"
+
+
 def _ordered(states: Iterable[State]) -> list[State]:
     return [state for state in State if state in set(states)]
 
@@ -146,6 +158,7 @@ _PARTS: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
     "error_codes": _error_codes,
     "detection": _detection,
     "exit_codes": _exit_codes,
+    "capacity": _capacity,
 }
 
 if __name__ == "__main__":

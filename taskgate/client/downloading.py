@@ -50,6 +50,12 @@ def _fetch(url: str, target: Path) -> str:
             for block in response.iter_bytes():
                 digest.update(block)
                 out.write(block)
+    except httpx.HTTPStatusError as error:
+        # Not the error's own words: they repeat the link, which whoever reads them could follow.
+        status = error.response.status_code
+        raise Unreachable(
+            f"The bucket answered {status} for a file of the result: its bytes are gone, or its link is."
+        ) from None
     except httpx.HTTPError as error:
         raise Unreachable(f"The result could not be fetched: {error}") from error
     return digest.hexdigest()

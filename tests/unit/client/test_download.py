@@ -1,4 +1,5 @@
 import hashlib
+import traceback
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,18 @@ def test_a_bucket_that_refuses_leaves_nothing_on_disk(
     with pytest.raises(Unreachable):
         client.download("task_1", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bucket_that_refuses_is_told_by_its_status_and_never_by_the_signed_link(
+    gateway: FakeGateway, client: Taskgate, tmp_path: Path
+) -> None:
+    serve(gateway)
+    gateway.answers("GET /bucket/x", Answer(404, b"gone"))
+    with pytest.raises(Unreachable) as refused:
+        client.download("task_1", tmp_path)
+    told = "".join(traceback.format_exception(refused.value))
+    assert "answered 404" in told
+    assert "/bucket/x" not in told
 
 
 @pytest.mark.parametrize("name", ["../../evil.sh", "/evil.sh", "..\\evil.sh", "a/evil.sh"])
