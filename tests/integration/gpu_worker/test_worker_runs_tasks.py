@@ -38,10 +38,10 @@ def test_the_second_task_starts_while_the_first_ones_upload_is_still_going_on(
     world.start()
     gate, put = threading.Event(), world.memory.results.put
 
-    def slow_put(key: str, path: str, content_type: str) -> None:
+    def slow_put(key: str, path: str, content_type: str) -> bool:
         if first in key:
             gate.wait(10)
-        put(key, path, content_type)
+        return put(key, path, content_type)
 
     world.memory.results.put = slow_put  # type: ignore[method-assign]
     world.wait_for(first, State.PROCESSING)
@@ -57,9 +57,9 @@ def test_an_upload_longer_than_the_lease_keeps_the_lease(world: WorkerWorld) -> 
     task_id = world.submit("echo", text="slow")
     gate, put = threading.Event(), world.memory.results.put
 
-    def slow_put(*args: Any) -> None:
+    def slow_put(*args: Any) -> bool:
         gate.wait(4.5)
-        put(*args)
+        return put(*args)
 
     world.memory.results.put = slow_put  # type: ignore[method-assign]
     world.start()
