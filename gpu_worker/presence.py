@@ -18,7 +18,8 @@ from taskgate.version import VERSION
 
 JOIN_AGAIN: Final = 30
 """So many signs later it enters the list again, should it have been struck off it meanwhile."""
-LEAVE_WITHIN: Final = 2.0
+LEAVE_WITHIN: Final = 5.0
+"""Seconds for the sign that is under way and the farewell: who could not say it is shown as lost."""
 SLICES: Final = 16
 """So often between two signs it looks whether there is something to tell sooner."""
 

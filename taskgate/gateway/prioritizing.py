@@ -33,7 +33,8 @@ def prioritize(
     """Move a waiting task: 3 calls. Its old message is void, since a claim demands the lane.
 
     The owner may choose what the plan allows; an operator anything. A lost send is healed by the
-    clock, as after any other way back into a lane.
+    clock, as after any other way back into a lane. Where the switches cannot be read one may have
+    held it: its queue limit then begins anew, since a wait too long is better than an end too early.
     """
     who.require("tasks:write")
     if "operator" not in who.scopes:
@@ -47,7 +48,7 @@ def prioritize(
         if current.lane == lane and current.state in MOVABLE:
             return None
         made = stamp(ports.now(), who.actor_for(current.owner), reason or f"to the lane {lane}")
-        held_at = known.held_at(current.lane, current.type, made.at)
+        held_at = known.held_at(current.lane, current.type, made.at) if known.read else made.at
         return transitions.prioritize(current, made, lane, held_at)
 
     after = changed(ports, task, change)

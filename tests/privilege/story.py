@@ -92,6 +92,11 @@ class Story(Scene):
             {"format": "pdf", "content_base64": self.secrets.keep("base64 of it", broken)},
         )
         assert failing.wait(60).state == "failed"
+        # Nobody listens there: it is owed for as long as the story lasts, and explained by its receiver.
+        unheard = f"http://127.0.0.1:9/{word('hook path of nobody')}"
+        owed = self.client.submit("embed_document", {"text": "owed"}, callback_url=unheard)
+        assert owed.wait(60).succeeded
+        assert owed.explain().why
         until(lambda: picture.get().chain == "succeeded", 60)
         self._read(picture, document)
         self._reuse(picture)
@@ -165,6 +170,8 @@ class Story(Scene):
         self._swept(lambda: hasty.status().state == "timed_out")
         self._swept(lambda: planned.status().state == "queued")
         assert hasty.retry(self.secrets.word("a retry's reason")).state == "queued"
+        # No worker is there: it waits, and how long it may is estimated.
+        assert hasty.explain().why
         self.stack.settle()
 
     def _another_life(self, suspect: TaskHandle) -> None:

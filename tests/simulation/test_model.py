@@ -87,10 +87,18 @@ MORE_WORLDS = {
     "one worker, a soft cancel made hard": World(
         workers=ONE, cancels=(CancelMode.SOFT, CancelMode.HARD)
     ),
-    "one worker, a retry, a drain, a move": World(
-        workers=ONE, canceler=OFF, mover="move", budgets=(1, 1, 1)
+    # A retry, a drain and a move in one world, or a move, a cancel and a death, are millions of
+    # states: two of the three at a time end within minutes.
+    "one worker, a retry, a move": World(
+        workers=ONE, canceler=OFF, mover="move", budgets=(1, 1, 0)
     ),
-    "one worker, a move, a cancel, a death at any step": World(workers=ONE, mover="move", deaths=1),
+    "one worker, a drain, a move": World(
+        workers=ONE, canceler=OFF, mover="move", budgets=(0, 1, 1)
+    ),
+    "one worker, a move, a cancel": World(workers=ONE, mover="move"),
+    "one worker, a move, a death at any step": World(
+        workers=ONE, canceler=OFF, mover="move", deaths=1
+    ),
     "one worker, a cancel, a death at any step": World(workers=ONE, deaths=1),
     "one worker, a cancel, a message shown again": World(workers=ONE, copies=1),
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import json
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,12 +19,20 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from taskgate.catalog import CATALOG
-from taskgate.errors import LeaseLost, Problem, Refused, Unavailable
+from taskgate.errors import (
+    IntakePaused,
+    InvalidInput,
+    LeaseLost,
+    Problem,
+    Refused,
+    Unavailable,
+)
 from taskgate.gateway import operating, steering, submitting, sweeping
 from taskgate.gateway.chains import Step
 from taskgate.gateway.delivering import Attempt, Reason
 from taskgate.gateway.settling import Outbox
 from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.switching import KnownSwitches
 from taskgate.gateway.worker import Failure, Held, WorkerGateway
 from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
@@ -34,6 +44,7 @@ from taskgate.task import Callback, CancelMode, Owner, Task
 from taskgate.testing.faults import Crash
 from taskgate.testing.memory import MemoryWorld
 from taskgate.webhooks import secrets_for
+from tests.simulation.meddling import Meddlers
 
 ENVIRONMENT: Final = Environment(
     stage="local",
@@ -71,6 +82,11 @@ class Odds:
     drain: float = 0.02
     cancel: float = 0.1
     callback_fails: float = 0.3
+    priority: float = 0.15
+    upload: float = 0.1
+    vanish: float = 0.4
+    switch: float = 0.02
+    bulk: float = 0.04
     sweep_missed: float = 0.1
     sweep_twice: float = 0.1
 
@@ -129,10 +145,13 @@ class Simulation:
         self.happened: Counter[str] = Counter()
         self.successes: Counter[str] = Counter()
         self.delivered: Counter[str] = Counter()
+        self.meddlers = Meddlers(self)
+        self._coming = 0
+        """Submits that are not answered yet: the intake is paused, and they come back."""
         self._done: set[str] = set()
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._order, self._names = itertools.count(), itertools.count(1)
-        self.ports = self._flaky(0)
+        self.ports, self.switches = self._flaky(0), KnownSwitches()
         self.outbox = Outbox(
             ports=self.ports,
             catalog=CATALOG,
@@ -145,7 +164,10 @@ class Simulation:
 
     def run(self) -> Simulation:
         """From the first submit until every accepted task has ended and the lanes are empty."""
-        with patch("taskgate.gateway.submitting.new_task_id", self._new_id):
+        with (
+            patch("taskgate.gateway.submitting.new_task_id", self._new_id),
+            patch("taskgate.gateway.bulk.new_task_id", self._new_id),
+        ):
             return self._play()
 
     def _new_id(self, now: int) -> str:
@@ -154,11 +176,11 @@ class Simulation:
 
     def _play(self) -> Simulation:
         for _ in range(self.tasks):
-            self._at(self.rng.uniform(0, 900), self._submit)
+            self.at(self.rng.uniform(0, 900), self._submit)
         for _ in range(self.workers):
             self._boot()
-        self._at(60, self._sweep)
-        self._at(60, self._backstop)
+        self.at(60, self._sweep)
+        self.at(60, self._backstop)
         while self._heap and self.clock() < self.start + LONGEST_LIFE * 1000:
             at, _, act = heapq.heappop(self._heap)
             self.clock.advance_to(at)
@@ -186,35 +208,58 @@ class Simulation:
         who = self._somebody()
         key = f"key{next(self._names)}"
         hook = Callback(f"https://r{self.rng.randint(1, 3)}.example/h", tuple(ANNOUNCED.values()))
+        upload = self.rng.random() < self.odds.upload
         request = SubmitRequest(
             type="embed_document",
-            input={"text": "x"},
+            input=self.meddlers.upload(who) if upload else {"text": "x"},
             priority=self.rng.choice(("high", "normal", "low")),
             idempotency_key=key,
+            # Some do not wait for long, so that a wait too long and a pause meet.
+            timeouts={"queue_seconds": 180} if int(key[3:]) % 10 == 0 else {},
             callback=hook if self.rng.random() < 0.4 else None,
             then=(Step("embed_document", {"text": "y"}),) if self.rng.random() < 0.1 else (),
         )
+        self._coming += 1
+        self._submit_until_answered(who, request)
+
+    def _submit_until_answered(self, who: Principal, request: SubmitRequest) -> None:
         for _ in range(8):
             try:
-                made = submitting.submit(self.ports, CATALOG, ENVIRONMENT, who, request)
+                made = submitting.submit(
+                    self.ports, CATALOG, ENVIRONMENT, who, request, switches=self.switches
+                )
             except (Unavailable, Crash):
                 self.happened["submit tried again"] += 1
                 continue
-            self.accepted[made.task.id] = made.task
-            self.happened["submit reused"] += made.task.reused_from is not None
-            if self.rng.random() < self.odds.cancel:
-                self._cancel_later(who, made.task.id)
-            return
+            except IntakePaused as paused:
+                self.happened["submit came back later"] += 1
+                wait = paused.retry_after or 60
+                return self.at(wait, lambda: self._submit_until_answered(who, request))
+            except InvalidInput:
+                self.happened["submit of a vanished upload"] += 1
+                break
+            self._accepted(who, made.task)
+            break
+        self._coming -= 1
+        return None
+
+    def _accepted(self, who: Principal, task: Task) -> None:
+        self.accepted[task.id] = task
+        self.happened["submit reused"] += task.reused_from is not None
+        if self.rng.random() < self.odds.cancel:
+            self._cancel_later(who, task.id)
+        if self.rng.random() < self.odds.priority:
+            self.meddlers.prioritize_later(who, task.id)
 
     def _cancel_later(self, who: Principal, task_id: str) -> None:
         mode = self.rng.choice(list(CancelMode))
-        self._at(self.rng.uniform(0, 200), lambda: self._cancel(who, task_id, mode))
+        self.at(self.rng.uniform(0, 200), lambda: self._cancel(who, task_id, mode))
 
     def _cancel(self, who: Principal, task_id: str, mode: CancelMode) -> None:
         try:
             steering.cancel(self.ports, who, task_id, mode)
         except (Unavailable, Crash):
-            self._at(1, lambda: self._cancel(who, task_id, mode))
+            self.at(1, lambda: self._cancel(who, task_id, mode))
         self.happened["cancel"] += 1
 
     def _nudge(self) -> None:
@@ -236,28 +281,31 @@ class Simulation:
     # ---- the sweep ----------------------------------------------------------------------------
 
     def _sweep(self) -> None:
-        self._at(60, self._sweep)
+        self.at(60, self._sweep)
         self._nudge()
+        self.meddlers.minute()
         if self.rng.random() < self.odds.sweep_missed:
             self.happened["sweep missed"] += 1
             return
         for _ in range(2 if self.rng.random() < self.odds.sweep_twice else 1):
-            for shard in range(ENVIRONMENT.clock_shards):
-                try:
-                    sweeping.sweep_shard(self.ports, shard, self.clock() + 50_000)
-                except Crash:
-                    self.happened["sweep died"] += 1
-                    break
+            try:
+                switches = KnownSwitches().now(self.ports)
+                for shard in range(ENVIRONMENT.clock_shards):
+                    sweeping.sweep_shard(self.ports, shard, self.clock() + 50_000, switches)
+            except Crash:
+                self.happened["sweep died"] += 1
+            else:
+                self.meddlers.work()
 
     # ---- the outbox ---------------------------------------------------------------------------
 
     def send(self, task_id: str, delay: int, news: str | None = None) -> None:
         """The queue of errands: now and then one is lost, which the backstop makes good."""
         if news is None and self.rng.random() > 0.05:
-            self._at(delay, lambda: self._settle(task_id))
+            self.at(delay, lambda: self._settle(task_id))
 
     def _backstop(self) -> None:
-        self._at(60, self._backstop)
+        self.at(60, self._backstop)
         try:
             self.outbox.errands_due(range(ENVIRONMENT.clock_shards), self.clock() + 50_000)
         except (Unavailable, Crash):
@@ -283,7 +331,7 @@ class Simulation:
         skew = self.rng.randint(-4_000, 4_000)
         gateway = WorkerGateway(self._flaky(skew), CATALOG, ENVIRONMENT, name, draw=self.rng.random)
         machine = Machine(name, gateway)
-        self._at(self.rng.uniform(0, 5), lambda: self._step(machine))
+        self.at(self.rng.uniform(0, 5), lambda: self._step(machine))
 
     def _step(self, machine: Machine) -> None:
         """One turn of a worker; whatever kills it, another is booted in its place."""
@@ -291,9 +339,9 @@ class Simulation:
             wait = self._turn(machine)
         except Crash:
             self.happened["worker died"] += 1
-            self._at(self.rng.uniform(1, 30), self._boot)
+            self.at(self.rng.uniform(1, 30), self._boot)
             return
-        self._at(wait, lambda: self._step(machine))
+        self.at(wait, lambda: self._step(machine))
 
     def _turn(self, machine: Machine) -> float:
         if machine.frozen_until > self.clock():
@@ -314,6 +362,8 @@ class Simulation:
     def _poll(self, machine: Machine) -> float:
         lanes = self.rng.sample(LANES, len(LANES))
         for lane in lanes:
+            if machine.gateway.paused(lane):
+                continue
             try:
                 found = self.world.lanes.receive(lane)
                 if not found:
@@ -362,7 +412,7 @@ class Simulation:
         if machine.plan == "hang":
             return self._beat(machine)
         ends: dict[str, Callable[[], Task]] = {
-            "succeed": lambda: gateway.succeed(held, [], "{}"),
+            "succeed": lambda: self._succeed(gateway, held),
             "model": lambda: gateway.fail(held, MODEL),
             "input": lambda: gateway.fail(held, INPUT),
             "child": lambda: gateway.fail(held, CHILD),
@@ -385,6 +435,16 @@ class Simulation:
         machine.held = None
         return 0
 
+    def _succeed(self, gateway: WorkerGateway, held: Held) -> Task:
+        upload = json.loads(held.input or "{}").get("document")
+        if upload:
+            try:
+                gateway.files(held).upload(upload["upload"], os.devnull)
+            except InvalidInput:
+                self.happened["upload vanished"] += 1
+                return gateway.fail(held, INPUT)
+        return gateway.succeed(held, [], "{}")
+
     # ---- the rest -----------------------------------------------------------------------------
 
     def _flaky(self, skew: int) -> Ports:
@@ -399,6 +459,8 @@ class Simulation:
             rates=wrap(ports.rates),
             lanes=wrap(ports.lanes),
             results=wrap(ports.results),
+            switches=wrap(ports.switches),
+            bulks=wrap(ports.bulks),
             errands=self,
             now=lambda: self.clock() + skew,
         )
@@ -407,6 +469,7 @@ class Simulation:
         """What really took effect, whatever its caller learned of it."""
         if name == "apply":
             self.happened[f"{args[0].verb or 'rearm'}"] += 1
+            self.meddlers.saw(args[0])
             if args[0].verb is Verb.SUCCEED:
                 self._count_success(args[0].task_id, args[0].stamp.op_id)
         if name == "send" and self.rng.random() < self.odds.duplicate:
@@ -432,12 +495,12 @@ class Simulation:
         owner = Owner("acme", f"user{self.rng.randint(1, 5)}")
         return Principal(owner, SCOPES, 10_000, "k")
 
-    def _at(self, seconds: float, act: Callable[[], None]) -> None:
+    def at(self, seconds: float, act: Callable[[], None]) -> None:
         at = self.clock() + round(max(seconds, 0.001) * 1000)
         heapq.heappush(self._heap, (at, next(self._order), act))
 
     def _settled(self) -> bool:
-        if self.clock() < self.start + 901_000 or self.world.lanes.total():
+        if self.clock() < self.start + 901_000 or self.world.lanes.total() or self._coming:
             return False
         tasks = self.world.tasks.tasks.values()
         return all(t.state.ended and not t.owes for t in tasks)

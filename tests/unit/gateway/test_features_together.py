@@ -104,6 +104,16 @@ def test_a_task_that_leaves_a_paused_lane_by_its_priority_has_its_queue_limit_an
     assert api.world.state(task_id) is State.TIMED_OUT
 
 
+def test_it_has_so_too_where_nobody_can_tell_whether_its_lane_was_paused(api: ApiWorld) -> None:
+    task_id = api.submitted()
+    pause(api)
+    swept(api, 45)
+    ports = replace(api.world.ports, switches=Away(Unavailable()))
+    prioritizing.prioritize(ports, ADA, task_id, "low")
+    swept(api, 29)
+    assert api.world.state(task_id) is State.QUEUED
+
+
 def test_another_priority_alone_does_not_begin_the_queue_limit_anew(api: ApiWorld) -> None:
     task_id = api.submitted()
     swept(api, 20)
