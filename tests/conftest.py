@@ -28,3 +28,15 @@ def _no_real_aws() -> Iterator[None]:
 def _dynamodb_is_as_strict_as_on_aws() -> Iterator[None]:
     with watched():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _the_log_is_as_it_was() -> Iterator[None]:
+    """A room that a test builds takes the log over; the next test hears what it would have heard alone."""
+    log = logging.getLogger("taskgate")
+    handlers, filters = list(log.handlers), list(log.filters)
+    level, propagate = log.level, log.propagate
+    yield
+    log.handlers, log.filters = handlers, filters
+    log.propagate = propagate
+    log.setLevel(level)

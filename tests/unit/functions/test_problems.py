@@ -105,7 +105,8 @@ def test_a_status_is_set_where_a_problem_is_declared_and_nowhere_else() -> None:
     """No route builds an error answer by hand: a 4xx or 5xx stands in no module but the one."""
     root = Path(functions.__file__).parent
     for path in (path for room in ("admin", "api", "http") for path in (root / room).glob("*.py")):
-        if path.name == "problems.py":
+        # The closed door answers as AWS does at an address that is closed: it is no route.
+        if path.name in {"problems.py", "door.py"}:
             continue
         numbers = [
             n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant)

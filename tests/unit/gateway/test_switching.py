@@ -177,7 +177,7 @@ def test_explain_says_who_paused_the_lane_and_which_limit_is_left(api: ApiWorld)
     api.world.clock.advance(6)
     told = api.get(f"/v1/tasks/{task_id}/explain").json
     assert (told["waits_for"], told["next_limit"]["name"]) == (
-        "a free worker of that lane",
+        "a worker of the pool gpu: none was heard of lately",
         "queue_timeout",
     )
 
