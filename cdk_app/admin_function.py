@@ -10,7 +10,12 @@ from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
 ITEMS = ("TASK#*", "LEDGER#*", "PULSE#*")
-"""Partition keys of what it shows, in both tables. It changes no task: that is the API's to do."""
+"""Partition keys of what it shows, in both tables. It changes no task: that is the API's to do,
+and the sweep's for bulk acts that were confirmed here."""
+KEPT = ("KEY#*", "PLAN#*", "BULK#*", "SWITCHES")
+"""Partition keys of what it keeps."""
+LISTS = ("#keys", "#plans", "#bulks")
+"""Where what it keeps is listed, in the index of users; no user's name begins so."""
 
 
 class AdminFunction(Construct):
@@ -37,8 +42,10 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     table = data.tasks.table.table_arn
     return [
         allow(["dynamodb:BatchGetItem"], [table, data.ephemeral.table.table_arn], keys=ITEMS),
-        allow(["dynamodb:GetItem", "dynamodb:PutItem"], [table], keys=["KEY#*", "PLAN#*"]),
-        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], keys=["#keys", "#plans"]),
+        allow(["dynamodb:GetItem", "dynamodb:PutItem"], [table], keys=KEPT),
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], keys=LISTS),
+        # A dry run of a bulk act finds a user's tasks.
+        allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], unlike=["#*"]),
         allow(
             ["dynamodb:Query"],
             [data.tasks.index_arn("by_clock"), data.tasks.index_arn("by_problem")],

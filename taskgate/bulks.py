@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import ENDED, LIVE, State
 from taskgate.task import CallbackState, Owner, Task
 
+if TYPE_CHECKING:
+    from taskgate.ports import Page
+
+BULK_ID: Final = re.compile(r"bulk_[0-9A-HJKMNP-TV-Z]{26}")
 KEPT_SECONDS: Final = 90 * 86_400
 CONFIRM_MS: Final = 600_000
 """A dry run is old after this: the tasks are no longer those that were shown."""
@@ -33,6 +38,11 @@ FITTING: Final[Mapping[BulkAct, frozenset[State]]] = {
     BulkAct.REDELIVER: ENDED,
 }
 """States that know the act."""
+ACTS: Final[Mapping[str, BulkAct]] = {
+    **{act.value: act for act in BulkAct},
+    "redrive": BulkAct.REOPEN,
+}
+"""By the words that people have for them: to redrive is to reopen what ended badly."""
 
 
 class BulkState(StrEnum):
@@ -93,6 +103,8 @@ class Bulk:
     secret: str
     """What the confirm token is made with; random, and good for this plan alone."""
     planned_at: int
+    bounded_to: str | None = None
+    """The tenant that whoever planned it looks after; None for an operator's."""
     state: BulkState = BulkState.PLANNED
     count: int = 0
     """Tasks that fitted at the dry run."""
@@ -136,6 +148,9 @@ class BulkStore(Protocol):
 
     def write_bulk(self, bulk: Bulk) -> bool:
         """Write over the one of `bulk.version`, 0 being none; False when it is not there."""
+
+    def list_bulks(self, start: str | None = None) -> Page[Bulk]:
+        """All that are kept, the latest first; one that was just planned may be missing for a moment."""
 
     def due_bulks(self, until: int) -> Sequence[str]:
         """Ids of those that are to be worked on, the oldest first: a hint, like any index."""

@@ -25,14 +25,14 @@ def _instant(text: str) -> str:
 
 Name = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
 Scope = Literal["tasks:read", "tasks:write", "delegate", "admin", "operator"]
-ExpiresAt = Annotated[
+Instant = Annotated[
     str,
     AfterValidator(_instant),
-    Field(
-        max_length=40,
-        json_schema_extra={"format": "date-time"},
-        description="When the key ends: RFC 3339 with an offset or Z. Without it: never.",
-    ),
+    Field(max_length=40, json_schema_extra={"format": "date-time"}),
+]
+ExpiresAt = Annotated[
+    Instant,
+    Field(description="When the key ends: RFC 3339 with an offset or Z. Without it: never."),
 ]
 
 

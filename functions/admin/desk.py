@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions.rooms import Room
+from taskgate.catalog import Catalog
 from taskgate.gateway.cursors import Cursors
 from taskgate.keystore import KeyStore
 from taskgate.plans import PlanStore
@@ -19,6 +20,7 @@ class Desk:
     keys: KeyStore
     plans: PlanStore
     cursors: Cursors
+    catalog: Catalog
 
     @property
     def ports(self) -> Ports:

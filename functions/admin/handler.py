@@ -16,6 +16,7 @@ from taskgate.aws import clients
 from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.master import cursor_key
 from taskgate.aws.plans import DynamoPlans
+from taskgate.catalog import CATALOG
 from taskgate.gateway.cursors import Cursors
 
 _ROOM = open_room(os.environ)
@@ -25,6 +26,7 @@ _DESK = Desk(
     keys=DynamoKeys(_DYNAMODB, table=_TABLE),
     plans=DynamoPlans(_DYNAMODB, table=_TABLE),
     cursors=Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master)),
+    catalog=CATALOG,
 )
 _ADMIN = Service(_DESK, VERBS, json_logger("admin"), _ROOM.environment.stage, Door.read(os.environ))
 

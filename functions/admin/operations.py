@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from functions.admin.acting_operations import ACTING
 from functions.admin.key_operations import KEYS
 from functions.admin.lists import DEFAULT_PAGE, MAX_PAGE
 from functions.http.operation import JSON_BODY, READS, TASK_ID, Answered, Operation, Parameter
@@ -105,6 +106,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         refuses=(*READS, errors.BadCursor),
     ),
     **KEYS,
+    **ACTING,
     ("GET", "/v1/admin/plans"): Operation(
         name="listPlans",
         scope="operator",

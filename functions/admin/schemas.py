@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from functions.admin.acting_schemas import acting
 from functions.admin.bodies import IssueBody, PlanBody, RevokeBody, RotateBody
 from functions.http.shapes import (
     ID,
@@ -72,7 +73,7 @@ RECEIVER: Final[Schema] = {
     "next_probe_at": or_null(TIME),
     "mark": described(TEXT, "What stands for it in the logs."),
 }
-_ROW: Final = object_of({**KEPT, "task": ref("TaskSummary")})
+_ROW: Final = ref("AdminTaskRow")
 
 
 def components() -> dict[str, Schema]:
@@ -82,6 +83,7 @@ def components() -> dict[str, Schema]:
         "RotateKey": RotateBody.model_json_schema(ref_template=REFERENCE),
         "RevokeKey": RevokeBody.model_json_schema(ref_template=REFERENCE),
         "SetPlan": PlanBody.model_json_schema(ref_template=REFERENCE),
+        "AdminTaskRow": object_of({**KEPT, "task": ref("TaskSummary")}),
         "AdminTask": object_of({**KEPT, "task": ref("Task")}),
         "UnsettledTasks": object_of({"tasks": list_of(_ROW), "next_cursor": NEXT}),
         "ProblemTasks": object_of({"day": TEXT, "tasks": list_of(_ROW), "next_cursor": NEXT}),
@@ -111,4 +113,5 @@ def components() -> dict[str, Schema]:
         ),
         "Plan": object_of(PLAN),
         "Plans": object_of({"plans": list_of(ref("Plan"))}),
+        **acting(),
     }

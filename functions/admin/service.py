@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.admin import keys, lists, plans, receivers, tasks
+from functions.admin import bulk, keys, lists, plans, receivers, switches, tasks
 from functions.admin.desk import Desk
 from functions.http.service import Verbs
 
@@ -21,4 +21,12 @@ VERBS: Final[Verbs[Desk]] = {
     ("POST", "/v1/admin/keys/{key_id}/revoke"): keys.revoke,
     ("GET", "/v1/admin/plans"): plans.listed,
     ("PATCH", "/v1/admin/plans/{plan}"): plans.change,
+    ("POST", "/v1/admin/bulk"): bulk.plan,
+    ("GET", "/v1/admin/bulk"): bulk.listed,
+    ("GET", "/v1/admin/bulk/{bulk_id}"): bulk.get,
+    ("POST", "/v1/admin/bulk/{bulk_id}/confirm"): bulk.confirm,
+    ("POST", "/v1/admin/bulk/{bulk_id}/stop"): bulk.stop,
+    ("GET", "/v1/admin/switches"): switches.listed,
+    ("POST", "/v1/admin/switches/pause"): switches.pause,
+    ("POST", "/v1/admin/switches/resume"): switches.resume,
 }

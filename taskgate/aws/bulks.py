@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.values import Value, int_of, n, s, text_of
+from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.bulks import KEPT_SECONDS, Bulk, from_text, to_text
+from taskgate.ports import Page
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 CLOCK: Final = "bulk"
 """Their part of the index `by_clock`; no sweep of tasks reads it."""
 MOST: Final = 10
+LISTED: Final = "#bulks"
+"""All stand under this owner in the index `by_user`, as keys and plans do under theirs."""
+PAGE: Final = 20
 
 
 class DynamoBulks:
@@ -57,6 +61,23 @@ class DynamoBulks:
             return error.response.get("Item") == item
         return True
 
+    def list_bulks(self, start: str | None = None) -> Page[Bulk]:
+        more: Any = {"ExclusiveStartKey": {"owner": s(LISTED), **_key(start)}} if start else {}
+        with available():
+            page = self._client.query(
+                TableName=self._table,
+                IndexName="by_user",
+                KeyConditionExpression="#owner = :owner",
+                ExpressionAttributeNames={"#owner": "owner"},
+                ExpressionAttributeValues={":owner": s(LISTED)},
+                ScanIndexForward=False,
+                Limit=PAGE,
+                **more,
+            )
+        ids = [_id(item) for item in page["Items"]]
+        found = [self.get_bulk(bulk_id) for bulk_id in ids]
+        return Page([b for b in found if b], ids[-1] if "LastEvaluatedKey" in page else None)
+
     def due_bulks(self, until: int) -> Sequence[str]:
         with available():
             page = self._client.query(
@@ -67,12 +88,13 @@ class DynamoBulks:
                 ExpressionAttributeValues={":shard": s(CLOCK), ":until": n(until)},
                 Limit=MOST,
             )
-        return [text_of(item, "pk").removeprefix("BULK#") for item in page["Items"]]
+        return [_id(item) for item in page["Items"]]
 
 
 def _encode(bulk: Bulk) -> dict[str, Value]:
     item = {
         **_key(bulk.id),
+        "owner": s(LISTED),
         "bulk": s(to_text(bulk)),
         "version": n(bulk.version + 1),
         "expires_at": n(bulk.planned_at // 1000 + KEPT_SECONDS),
@@ -80,6 +102,10 @@ def _encode(bulk: Bulk) -> dict[str, Value]:
     if bulk.due_at is not None:
         item |= {"clock_shard": s(CLOCK), "due_at": n(bulk.due_at)}
     return item
+
+
+def _id(item: Item) -> str:
+    return text_of(item, "pk").removeprefix("BULK#")
 
 
 def _key(bulk_id: str) -> dict[str, Value]:

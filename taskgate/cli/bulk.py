@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,14 +15,6 @@ from taskgate.cli.spans import moment
 if TYPE_CHECKING:
     from taskgate.bulks import Bulk, Wanted
     from taskgate.gateway.bulk import DryRun
-
-ACTS: Final = {
-    "cancel": "cancel",
-    "reopen": "reopen",
-    "redrive": "reopen",
-    "redeliver": "redeliver",
-}
-"""`redrive` is the operators' word for reopening what ended badly."""
 
 Act = Annotated[str, typer.Argument(metavar="ACT", help="cancel, reopen (redrive) or redeliver.")]
 BulkId = Annotated[str, typer.Argument(metavar="BULK", help="bulk_…")]
@@ -50,7 +42,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show what would be done, to how many, and the token that confirms it. Changes nothing."""
-    from taskgate.bulks import BulkAct  # noqa: PLC0415
+    from taskgate.bulks import ACTS  # noqa: PLC0415
     from taskgate.gateway import bulk  # noqa: PLC0415
 
     if act not in ACTS:
@@ -62,7 +54,7 @@ def plan(
     office = open_office(stage, local=local)
     with at_work():
         shards = office.environment.clock_shards
-        dry = bulk.plan(office.ports, office.who, BulkAct(ACTS[act]), wanted, reason, shards)
+        dry = bulk.plan(office.ports, office.who, ACTS[act], wanted, reason, shards)
     _show_plan(dry, "--local" if local else f"--stage {stage}", as_json=as_json)
 
 
@@ -95,6 +87,23 @@ def show(
     with at_work():
         found = bulk.found(office.ports, office.who, bulk_id)
     _show(found, as_json=as_json)
+
+
+@app.command("list")
+def recent(*, stage: StageName = None, local: Local = False, as_json: AsJson = False) -> None:
+    """Show the latest of them, and how far each is."""
+    from taskgate.gateway import bulk  # noqa: PLC0415
+
+    office = open_office(stage, local=local)
+    with at_work():
+        found = bulk.recent(office.ports, office.who).rows
+    if as_json:
+        print_json({"bulks": [_as_json(one) for one in found]})
+        return
+    if not found:
+        say("There was no bulk act in the last 90 days")
+    for one in found:
+        _show(one, as_json=False)
 
 
 @app.command("stop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -82,10 +83,12 @@ def resume(
 
 def switches(*, stage: StageName = None, local: Local = False, as_json: AsJson = False) -> None:
     """Show what is paused, by whom, since when and why; and what was."""
+    from taskgate.gateway import switching  # noqa: PLC0415
+
     office = open_office(stage, local=local)
     with at_work():
-        found = office.ports.switches.read_switches() if office.ports.switches else None
-    _show(office, list(found.by_key.values()) if found else [], as_json=as_json)
+        found = switching.every(office.ports, office.who)
+    _show(office, found, as_json=as_json)
 
 
 def _only_task(what: str, name: str | None) -> str:
@@ -94,7 +97,7 @@ def _only_task(what: str, name: str | None) -> str:
     return what
 
 
-def _show(office: Office, found: list[Switch], *, as_json: bool) -> None:
+def _show(office: Office, found: Sequence[Switch], *, as_json: bool) -> None:
     now = office.ports.now()
     if as_json:
         print_json({"switches": [_as_json(switch, now) for switch in found]})

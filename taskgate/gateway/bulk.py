@@ -20,7 +20,7 @@ from taskgate.events import event
 from taskgate.gateway.bulk_finding import checked, parts
 from taskgate.gateway.bulk_working import PER_RUN
 from taskgate.gateway.stamps import new_task_id
-from taskgate.ports import Ports
+from taskgate.ports import Page, Ports
 from taskgate.principal import Principal
 from taskgate.task import Task
 
@@ -30,6 +30,8 @@ SAMPLE: Final = 10
 CALLS: Final = {BulkAct.CANCEL: 3, BulkAct.REOPEN: 3, BulkAct.REDELIVER: 2}
 """AWS calls for each task: the read, the write, and the word or message that follows."""
 MAX_TRIES: Final = 5
+MAX_LOOKS: Final = 5
+"""Store pages that one page of a list may cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,16 @@ def plan(
     reason: str,
     shards: int,
 ) -> DryRun:
-    """Count what fits and keep the plan; it can be confirmed for 10 minutes. Operators only."""
-    who.require("operator")
+    """Count what fits and keep the plan; it can be confirmed for 10 minutes.
+
+    For operators; an administrator's ends at the own tenant.
+    """
+    who.require("admin")
+    who.require("tasks:write")
     if not reason:
         raise InvalidRequest(fields=[FieldProblem("reason", "say why: each history keeps it")])
-    now = ports.now()
-    wanted = checked(act, wanted, now)
+    now, bound = ports.now(), _bound_of(who)
+    wanted = checked(act, _bounded(who, wanted, bound), now)
     bulk = Bulk(
         id=new_task_id(now).replace("task_", "bulk_"),
         act=act,
@@ -74,6 +80,7 @@ def plan(
         reason=reason,
         secret=secrets.token_urlsafe(24),
         planned_at=now,
+        bounded_to=bound,
     )
     return _counted(ports, bulk, shards)
 
@@ -97,12 +104,25 @@ def confirm(ports: Ports, who: Principal, bulk_id: str, token: str) -> Bulk:
 
 
 def found(ports: Ports, who: Principal, bulk_id: str) -> Bulk:
-    """The bulk act with its progress: 1 call. Operators only."""
-    who.require("operator")
+    """The bulk act with its progress: 1 call. Another tenant's is not there for an administrator."""
+    who.require("admin")
     bulk = store(ports).get_bulk(bulk_id)
-    if bulk is None:
+    if bulk is None or not _sees(who, bulk):
         raise BulkNotFound
     return bulk
+
+
+def recent(ports: Ports, who: Principal, start: str | None = None) -> Page[Bulk]:
+    """A page of them, the latest first; it may be short or empty before the last."""
+    who.require("admin")
+    found: list[Bulk] = []
+    for _ in range(MAX_LOOKS):
+        page = store(ports).list_bulks(start)
+        found += [bulk for bulk in page.rows if _sees(who, bulk)]
+        start = page.next
+        if start is None or found:
+            break
+    return Page(found, start)
 
 
 def stop(ports: Ports, who: Principal, bulk_id: str) -> Bulk:
@@ -123,6 +143,25 @@ def store(ports: Ports) -> BulkStore:
     if ports.bulks is None:
         raise Unavailable
     return ports.bulks
+
+
+def _bound_of(who: Principal) -> str | None:
+    return None if "operator" in who.scopes else who.owner.tenant
+
+
+def _bounded(who: Principal, wanted: Wanted, bound: str | None) -> Wanted:
+    """The filter within the tenant; one that names nothing is left to be refused as such."""
+    if bound is None or wanted == Wanted():
+        return wanted
+    if wanted.tenant not in (None, bound):
+        who.require("operator")
+    return replace(wanted, tenant=bound)
+
+
+def _sees(who: Principal, bulk: Bulk) -> bool:
+    """An operator's is the operators', even when it names one tenant only."""
+    bound = _bound_of(who)
+    return bound is None or bulk.bounded_to == bound
 
 
 def _counted(ports: Ports, bulk: Bulk, shards: int) -> DryRun:

@@ -160,7 +160,8 @@ _VERBS: Final = {
 
 
 def _operator(bulk: Bulk) -> Principal:
-    return Principal(bulk.operator, SCOPES, 1, bulk.key_id)
+    scopes = SCOPES if bulk.bounded_to is None else SCOPES - {"operator"}
+    return Principal(bulk.operator, scopes, 1, bulk.key_id)
 
 
 def _told(failed: Counter[str]) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -73,6 +73,7 @@ def pause(
     reason: str,
 ) -> Switch:
     """Turn on what `switch` names, with its `until` and `refuse`. Running tasks run on."""
+    who.require("operator")
     if not reason:
         raise InvalidRequest(fields=[FieldProblem("reason", "say why: whoever waits is told")])
     _check(catalog, switch, ports.now())
@@ -81,11 +82,12 @@ def pause(
         act = Act(ports.now(), who.actor_for(_NOBODY), "pause", reason)
         return old.turned(act, until=switch.until, refuse=switch.refuse)
 
-    return _turned(ports, who, switch, turned)
+    return _turned(ports, switch, turned)
 
 
 def resume(ports: Ports, catalog: Catalog, who: Principal, switch: Switch, reason: str) -> Switch:
     """Turn it off. One that is off stays so, and nothing is written."""
+    who.require("operator")
     _check(catalog, switch, ports.now(), served=False)
 
     def turned(old: Switch) -> Switch:
@@ -93,13 +95,16 @@ def resume(ports: Ports, catalog: Catalog, who: Principal, switch: Switch, reaso
             return old
         return old.turned(Act(ports.now(), who.actor_for(_NOBODY), "resume", reason))
 
-    return _turned(ports, who, switch, turned)
+    return _turned(ports, switch, turned)
 
 
-def _turned(
-    ports: Ports, who: Principal, switch: Switch, turn: Callable[[Switch], Switch]
-) -> Switch:
+def every(ports: Ports, who: Principal) -> Sequence[Switch]:
+    """All that were ever turned, as they are now: 1 call. Operators only."""
     who.require("operator")
+    return list(_store(ports).read_switches().by_key.values())
+
+
+def _turned(ports: Ports, switch: Switch, turn: Callable[[Switch], Switch]) -> Switch:
     store = _store(ports)
     for _ in range(MAX_TRIES):
         switches = store.read_switches()

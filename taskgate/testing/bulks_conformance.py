@@ -26,6 +26,7 @@ PLAN = Bulk(
     reason="é",
     secret="s",  # noqa: S106 - a fixture
     planned_at=1_790_000_000_000,
+    bounded_to="acme",
 )
 RUNNING = replace(
     PLAN,
@@ -56,6 +57,18 @@ class BulksConformance:
         assert store.write_bulk(replace(RUNNING, version=1))
         assert not store.write_bulk(replace(PLAN, version=1))
         assert store.get_bulk(PLAN.id) == replace(RUNNING, version=2)
+
+    def test_all_are_listed_the_latest_first_page_by_page(self, store: BulkStore) -> None:
+        ids = [f"bulk_{number:026}" for number in range(25)]
+        for bulk_id in ids:
+            store.write_bulk(replace(PLAN, id=bulk_id))
+        store.write_bulk(replace(RUNNING, id=ids[0], version=1))
+        first = store.list_bulks()
+        assert [bulk.id for bulk in first.rows] == ids[:4:-1]
+        assert first.rows[0] == replace(PLAN, id=ids[-1], version=1)
+        rest = store.list_bulks(first.next)
+        assert [bulk.id for bulk in rest.rows] == ids[4::-1]
+        assert (rest.rows[-1].state, rest.next) == (BulkState.RUNNING, None)
 
     def test_only_what_runs_is_due_and_not_before_its_time(self, store: BulkStore) -> None:
         store.write_bulk(replace(PLAN, id="bulk_planned"))

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from taskgate.bulks import Bulk
+from taskgate.ports import Page
 
 
 class MemoryBulks:
-    """The `BulkStore` port."""
+    """The `BulkStore` port. `most` bulk acts are on a page."""
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
+    def __init__(self, most: int = 20) -> None:
+        self._most, self._lock = most, threading.RLock()
         self._bulks: dict[str, Bulk] = {}
 
     def get_bulk(self, bulk_id: str) -> Bulk | None:
@@ -26,6 +27,12 @@ class MemoryBulks:
                 return False
             self._bulks[bulk.id] = replace(bulk, version=bulk.version + 1)
             return True
+
+    def list_bulks(self, start: str | None = None) -> Page[Bulk]:
+        with self._lock:
+            rest = sorted((i for i in self._bulks if start is None or i < start), reverse=True)
+            rows = [self._bulks[i] for i in rest[: self._most]]
+        return Page(rows, rows[-1].id if len(rest) > self._most else None)
 
     def due_bulks(self, until: int) -> Sequence[str]:
         with self._lock:

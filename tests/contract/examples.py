@@ -126,6 +126,30 @@ def _is_let_in(api: Recorder) -> None:
     api.ask("PATCH", "/v1/admin/plans/paid", OPERATOR, body='{"max_pending": 200}')
 
 
+def _in_bulk(api: Recorder) -> None:
+    """Many tasks are called off at once, while their lane is paused."""
+    for _ in range(3):
+        api.submitted()
+    lane = {"kind": "lane", "name": "gpu-normal"}
+    why = {"reason": "the driver is being changed", "until": "2026-10-01T00:00:00Z"}
+    api.post("/v1/admin/switches/pause", {**lane, **why}, OPERATOR)
+    api.get("/v1/admin/switches", OPERATOR)
+    api.post("/v1/admin/switches/resume", {**lane, "reason": "done"}, OPERATOR)
+    wanted = {
+        "act": "cancel",
+        "tenant": "acme",
+        "type": "text_to_image",
+        "reason": "a runaway script",
+    }
+    dry = api.post("/v1/admin/bulk", wanted, OPERATOR).json
+    path = f"/v1/admin/bulk/{dry['bulk']['id']}"
+    api.post(f"{path}/confirm", {"token": dry["token"]}, OPERATOR)
+    api.work()
+    api.get(path, OPERATOR)
+    api.get("/v1/admin/bulk", OPERATOR)
+    api.post(f"{path}/stop", {}, OPERATOR)
+
+
 def _is_given_up(api: Recorder) -> None:
     """A suspect that is ended by hand."""
     api.post(f"/v1/tasks/{api.stalled()}/fail", {"reason": "the GPU is gone"})
@@ -142,7 +166,7 @@ def _is_run_again(api: Recorder) -> None:
 
 
 SCENES: Final = (
-    _succeeds, _waits, _runs, _fails, _is_let_in, _is_given_up, _is_run_again
+    _succeeds, _waits, _runs, _fails, _is_let_in, _in_bulk, _is_given_up, _is_run_again
 )  # fmt: skip
 
 
@@ -154,6 +178,8 @@ def _tidied(text: str) -> str:
     text = re.sub(
         r'"trace_id": "[0-9a-f]{32}"', '"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"', text
     )
+    text = re.sub(r"bulk_[0-9A-Z]{26}", "bulk_01M3250V00EXAMP00000000001", text)
+    text = re.sub(r'"token": "[0-9a-f]{40}"', f'"token": "{"0123456789" * 4}"', text)
     text = re.sub(r"upload_[0-9A-Z]{26}", "upload_01M3250V00EXAMP00000000001", text)
     text = text.replace("memory://results", "https://results.example.com/")
     text = re.sub(r'"policy": "[^"\\]*(?:\\.[^"\\]*)*"', '"policy": "…"', text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +50,19 @@ def named(api: ApiWorld, caller: Principal) -> dict[str, dict[str, list[str]]]:
     }
     owner = {"path.tenant": [caller.owner.tenant], "path.user": [caller.owner.user]}
     plans = {"path.plan": ["free", "bulk"]}
-    return {verb: {"path.key_id": ids, **owner, **plans} for verb, ids in keys.items()}
+    bulks = {
+        verb: {"path.bulk_id": [_planned(api, caller) for _ in range(2)]}
+        for verb in ("", "confirmBulk", "stopBulk")
+    }
+    each = {verb: {"path.key_id": ids, **owner, **plans} for verb, ids in keys.items()}
+    return {verb: {**each.get(verb, {}), **bulks.get(verb, {})} for verb in {**each, **bulks}}
+
+
+def _planned(api: ApiWorld, caller: Principal) -> str:
+    body = {"act": "cancel", "tenant": "seeded", "reason": "a dry run"}
+    return str(
+        api.post("/v1/admin/bulk", body, replace(OPERATOR, owner=caller.owner)).json["bulk"]["id"]
+    )
 
 
 def _key(api: ApiWorld, caller: Principal) -> str:

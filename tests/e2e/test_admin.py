@@ -99,6 +99,49 @@ def test_operators_walk_what_is_unsettled_and_see_books_plans_and_receivers(
     assert plan in operator("GET", "/v1/admin/plans").json()["plans"]
 
 
+def test_an_administrator_calls_off_a_flood_of_the_own_tenant_and_operators_see_it(
+    asking: Callable[..., Ask], stack: LocalStack
+) -> None:
+    owner, admin = asking("flood/ada"), asking("flood/bob", USER | {"admin"})
+    low = {**TASK, "priority": "low"}
+    ids = [owner("POST", "/v1/tasks", json=low).json()["id"] for _ in range(23)]
+    wish = {"act": "cancel", "user": "ada", "reason": "a runaway script"}
+    dry = admin("POST", "/v1/admin/bulk", json=wish).json()
+    assert (dry["bulk"]["count"], dry["bulk"]["filter"]["tenant"]) == (23, "flood")
+    live = {"act": "cancel", "type": "embed_document", "reason": "looked for"}
+    assert admin("POST", "/v1/admin/bulk", json=live).json()["bulk"]["count"] == 23
+    bad = {"act": "redrive", "day": "2026-01-01", "reason": "looked for"}
+    assert admin("POST", "/v1/admin/bulk", json=bad).json()["bulk"]["count"] == 0
+    path = f"/v1/admin/bulk/{dry['bulk']['id']}"
+    assert admin("POST", f"{path}/confirm", json={"token": dry["token"]}).status_code == 200
+    for _ in range(3):
+        stack.sweep()
+        if (shown := admin("GET", path).json())["state"] == "done":
+            break
+    assert (shown["state"], shown["done"], shown["failed"]) == ("done", 23, [])
+    assert {owner("GET", f"/v1/tasks/{i}/status").json()["state"] for i in ids} == {"canceled"}
+    assert admin("POST", f"{path}/stop").json() == shown
+    assert asking("evil/eve", USER | {"admin"})("GET", path).status_code == 404
+    operator = asking("ops/olga", SCOPES)
+    assert shown in operator("GET", "/v1/admin/bulk").json()["bulks"]
+    assert len(admin("GET", "/v1/admin/bulk").json()["bulks"]) == 3
+
+
+def test_an_operator_pauses_a_lane_over_http_and_whoever_waits_is_told(
+    asking: Callable[..., Ask],
+) -> None:
+    owner, operator = asking("paused/ada"), asking("ops/olga", SCOPES)
+    lane = {"kind": "lane", "name": "cpu-low"}
+    pause = {**lane, "reason": "the driver"}
+    assert operator("POST", "/v1/admin/switches/pause", json=pause).json()["paused"]
+    try:
+        shown = operator("GET", "/v1/admin/switches").json()["switches"]
+        assert [one["reason"] for one in shown if one["name"] == "cpu-low"] == ["the driver"]
+        assert owner("POST", "/v1/admin/switches/resume", json=lane).status_code == 403
+    finally:
+        assert not operator("POST", "/v1/admin/switches/resume", json=lane).json()["paused"]
+
+
 def test_a_server_acts_for_its_user_and_an_administrator_ends_at_the_tenant(
     asking: Callable[..., Ask],
 ) -> None:

@@ -130,18 +130,23 @@ def test_the_authorizer_may_read_keys_and_plans_and_nothing_else(gateway, resolv
     assert leading_keys(gateway, resolve, "Authorizer") == {("KEY#*", "PLAN#*")}
 
 
-def test_the_admin_room_reads_tasks_and_books_and_keeps_keys_and_plans(gateway, resolve):
-    found = {
-        tuple(listed(statement["Action"])): statement["Condition"]["ForAllValues:StringLike"]
+def test_the_admin_room_changes_no_task_and_keeps_keys_plans_bulk_acts_and_switches(
+    gateway, resolve
+):
+    found = [
+        (tuple(listed(statement["Action"])), operator, condition["dynamodb:LeadingKeys"])
         for name, policy in gateway.of_type("AWS::IAM::Policy").items()
         if name.startswith("AdminFunction")
         for statement in map(resolve, policy["Properties"]["PolicyDocument"]["Statement"])
-        if "Condition" in statement
-    }
-    leading = {actions: condition["dynamodb:LeadingKeys"] for actions, condition in found.items()}
+        for operator, condition in statement.get("Condition", {}).items()
+    ]
+    leading = {actions: keys for actions, like, keys in found if like.endswith(":StringLike")}
+    unlike = {actions: keys for actions, like, keys in found if like.endswith(":StringNotLike")}
     assert leading["dynamodb:BatchGetItem",] == ["TASK#*", "LEDGER#*", "PULSE#*"]
-    assert leading["dynamodb:GetItem", "dynamodb:PutItem"] == ["KEY#*", "PLAN#*"]
-    assert leading["dynamodb:Query",] == ["#keys", "#plans"]
+    kept = leading["dynamodb:GetItem", "dynamodb:PutItem"]
+    assert kept == ["KEY#*", "PLAN#*", "BULK#*", "SWITCHES"]
+    assert leading["dynamodb:Query",] == ["#keys", "#plans", "#bulks"]
+    assert listed(unlike["dynamodb:Query",]) == ["#*"]
 
 
 def test_every_other_function_has_no_business_with_keys_and_plans(gateway, resolve):

@@ -17,18 +17,13 @@ from typing import Final
 
 import httpx
 
-from taskgate.bulks import BulkAct, BulkState, Wanted
 from taskgate.client import FollowUp, TaskHandle
-from taskgate.gateway import bulk
 from taskgate.local.process import Child
 from taskgate.local.recording import refuse_next
-from taskgate.ports import Ports
-from taskgate.principal import SCOPES, Principal
 from taskgate.routes import ROUTES
 from taskgate.settings import PRIORITIES, stage
-from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver
-from tests.privilege.scene import TENANT, Scene, bearer, built, until
+from tests.privilege.scene import TENANT, Scene, bearer, until
 from tests.privilege.worker_role import working_role
 
 PREFIX: Final = stage("local").prefix
@@ -209,31 +204,49 @@ class Story(Scene):
         assert json.loads(answer["Payload"].read()) == {"finished": True, "unaccounted": 0}
 
     def _in_bulk(self) -> None:
-        """Operators act on many tasks, found by day and by user; the sweep carries it out."""
+        """Operators act on many tasks, found by day, by user and by clock; the sweep carries it out."""
         today = time.strftime("%Y-%m-%d", time.gmtime())
-        acts = {
-            BulkAct.REOPEN: Wanted(tenant=TENANT, day=today),
-            BulkAct.CANCEL: Wanted(tenant=TENANT, user="ruth"),
-        }
-        shards = self.stack.environment.clock_shards
-        who = Principal(Owner("taskgate", "otto"), SCOPES, 1, "aws")
-        with built(self.stack) as ports:
-            for act, wanted in acts.items():
-                why = self.secrets.word(f"why to {act} in bulk")
-                dry = bulk.plan(ports, who, act, wanted, why, shards)
-                running = bulk.confirm(ports, who, dry.bulk.id, dry.token).id
-                self._swept(partial(self._done, ports, who, running))
+        acts = (
+            {"act": "reopen", "day": today},
+            {"act": "cancel", "user": "ruth"},
+            {"act": "cancel", "type": "embed_document"},
+        )
+        with self._operator() as http:
+            for number, act in enumerate(acts):
+                why = self.secrets.word(f"why to act in bulk, {number}")
+                body = {**act, "tenant": TENANT, "reason": why}
+                dry = http.post("/v1/admin/bulk", json=body).json()
+                path = f"/v1/admin/bulk/{dry['bulk']['id']}"
+                token = self.secrets.keep(f"confirm token {number}", dry["token"])
+                started = http.post(f"{path}/confirm", json={"token": token})
+                assert started.json()["state"] == "running", started.text
+                self._swept(partial(self._done, http, path))
+            assert http.post(f"{path}/stop").json()["state"] == "done"
+            self._switched(http)
 
-    def _done(self, ports: Ports, who: Principal, bulk_id: str) -> bool:
-        return bulk.found(ports, who, bulk_id).state is BulkState.DONE
+    def _done(self, http: httpx.Client, path: str) -> bool:
+        return bool(http.get(path).json()["state"] == "done")
+
+    def _switched(self, http: httpx.Client) -> None:
+        lane = {"kind": "lane", "name": "cpu-low"}
+        why = {"reason": self.secrets.word("why to pause a lane"), "until": "2020-01-01T00:00:00Z"}
+        assert http.post("/v1/admin/switches/pause", json={**lane, **why}).status_code == 422
+        del why["until"]
+        for verb, paused in (("pause", True), ("resume", False)):
+            turned = http.post(f"/v1/admin/switches/{verb}", json={**lane, **why})
+            assert turned.json()["paused"] is paused, turned.text
+
+    def _operator(self) -> httpx.Client:
+        headers = bearer(self.secrets.words["an API key"])
+        return httpx.Client(
+            base_url=self.stack.api_url, headers=headers, trust_env=False, timeout=30
+        )
 
     def _everything_that_is_told(self, suspect: TaskHandle) -> None:
-        headers = bearer(self.secrets.words["an API key"])
-        with httpx.Client(
-            base_url=self.stack.api_url, headers=headers, trust_env=False, timeout=30
-        ) as http:
+        with self._operator() as http:
             named = {"task_id": suspect.id, "key_id": self._kept_key(http)}
             named |= {"tenant": TENANT, "user": "ruth"}
+            named["bulk_id"] = http.get("/v1/admin/bulk").json()["bulks"][0]["id"]
             for route in ROUTES:
                 if route.method == "GET":
                     path = route.path.format(**named)

@@ -17,7 +17,7 @@ from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
-from taskgate.gateway import sweeping
+from taskgate.gateway import bulk_working, sweeping
 from taskgate.gateway.cursors import Cursors
 from taskgate.gateway.delivering import Attempt, Reason
 from taskgate.gateway.settling import Outbox
@@ -130,7 +130,9 @@ class ApiWorld:
 
     def _admin_desk(self, room: Room) -> AdminDesk:
         cursors = Cursors(self._cursor_key)
-        return AdminDesk(room=room, keys=self.world.keys, plans=self.plans, cursors=cursors)
+        return AdminDesk(
+            room=room, keys=self.world.keys, plans=self.plans, cursors=cursors, catalog=CATALOG
+        )
 
     @property
     def tasks(self) -> dict[str, Task]:
@@ -175,6 +177,11 @@ class ApiWorld:
         """The stale sweep, as each minute."""
         shards = range(ENVIRONMENT.clock_shards)
         sweeping.sweep(self.world.ports, shards, self.world.clock() + 50_000)
+
+    def work(self) -> int:
+        """The sweep's function works on bulk acts, as each minute."""
+        ports = self.world.ports
+        return bulk_working.work(ports, CATALOG, ENVIRONMENT.clock_shards, ports.now() + 50_000)
 
     def put(self, task: Task) -> str:
         """A task on record that no request made."""

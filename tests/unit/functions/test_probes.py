@@ -75,6 +75,7 @@ class Theirs:
     api: ApiWorld
     task_id: str
     key_id: str
+    bulk_id: str
     cursors: Mapping[str, str]
 
     def of(self, place: Place) -> tuple[str, str] | None:
@@ -92,6 +93,7 @@ def _nothing(theirs: Theirs, place: Place) -> None:
 PROBES: Final[Mapping[tuple[str, str], Probe]] = {
     ("path", "task_id"): lambda theirs, _: (theirs.task_id, GHOST),
     ("path", "key_id"): lambda theirs, _: (theirs.key_id, "k" * 12),
+    ("path", "bulk_id"): lambda theirs, _: (theirs.bulk_id, f"bulk_{'0' * 26}"),
     ("path", "tenant"): lambda *_: ("acme", "nowhere"),
     # The user is probed with the tenant; plans belong to no tenant and are the operators'.
     ("path", "user"): _nothing,
@@ -130,6 +132,16 @@ PLAIN_BODY: Final = {
     "IssueKey": {"user", "scopes", "plan", "max_pending", "expires_at"},
     "RotateKey": {"overlap_seconds", "expires_at"},
     "RevokeKey": set(),
+    # A bulk act's tenant is probed; all else narrows what is that tenant's.
+    "PlanBulk": {
+        "act", "reason", "user", "type", "states", "since", "until", "code", "day", "callback",
+    },
+    # Made for one plan and one key; a token of another is a test of bulk acts.
+    "ConfirmBulk": {"token"},
+    "StopBulk": set(),
+    # Lanes and types are everybody's, and the operators' alone to pause.
+    "PauseSwitch": {"kind", "name", "reason", "until", "refuse"},
+    "ResumeSwitch": {"kind", "name", "reason"},
     "SetPlan": {"max_pending", "submits_per_minute", "burst", "priorities", "max_processing", "max_upload_bytes"},
 }  # fmt: skip
 """Fields that name nothing that anybody owns, by the body."""
@@ -141,11 +153,16 @@ BODIES: Final = {
     "prioritizeTask": {"priority": "low"},
     "issueKey": {"user": "ada"},
     "setPlan": {"burst": 1},
+    "planBulk": {"act": "cancel", "type": "text_to_image", "reason": "a flood"},
+    "confirmBulk": {"token": "0" * 40},
+    "pauseSwitch": {"kind": "lane", "name": "gpu-low", "reason": "a probe"},
+    "resumeSwitch": {"kind": "lane", "name": "gpu-low"},
 }
 """What a route must be sent to get as far as the question whose it is."""
 PUT_IN: Final = {
     "task_id": GHOST,
     "key_id": "k" * 12,
+    "bulk_id": f"bulk_{'0' * 26}",
     "tenant": "evil",
     "user": "ada",
     "plan": "free",
@@ -164,14 +181,21 @@ def theirs(api: ApiWorld) -> Theirs:
         ill = Health(failures=1)
         api.world.receivers.swap(f"acme|{number}.example.com:443", Health(), ill)
     admin = replace(COLLEAGUE, scopes=USER_SCOPES | {"admin"})
-    callers = {"/v1/tasks": ADA, "/v1/admin/keys": admin, "/v1/admin/receivers": admin}
+    bulk_id, *_ = [_planned(api, admin) for _ in range(21)]
+    admins = ("/v1/admin/keys", "/v1/admin/receivers", "/v1/admin/bulk")
+    callers = {"/v1/tasks": ADA, **dict.fromkeys(admins, admin)}
     cursors = {
         path: api.get(path, caller, query=_limited(path)).json["next_cursor"]
         for path, caller in callers.items()
     }
     cursors |= dict.fromkeys(("/v1/admin/tasks", "/v1/admin/problems"), _operators_cursor(api))
     assert all(cursors.values())
-    return Theirs(api, task_id, key_id, cursors)
+    return Theirs(api, task_id, key_id, bulk_id, cursors)
+
+
+def _planned(api: ApiWorld, admin: Principal) -> str:
+    answer = api.post("/v1/admin/bulk", BODIES["planBulk"], admin)
+    return str(answer.json["bulk"]["id"])
 
 
 def _limited(path: str) -> dict[str, str]:
@@ -283,6 +307,16 @@ def test_a_used_idempotency_key_tells_a_stranger_nothing(theirs: Theirs, who: st
 
 
 @pytest.mark.parametrize("who", STRANGERS)
+def test_nobody_plans_an_act_on_anothers_tasks(theirs: Theirs, who: str) -> None:
+    tenant = "acme" if STRANGERS[who].owner.tenant != "acme" else "evil"
+    body = {**BODIES["planBulk"], "tenant": tenant}
+    before = _records(theirs.api)
+    answer = theirs.api.post("/v1/admin/bulk", body, STRANGERS[who])
+    assert (answer.status, answer.code) == (403, "missing_scope")
+    assert _records(theirs.api) == before
+
+
+@pytest.mark.parametrize("who", STRANGERS)
 def test_nobody_is_issued_a_key_of_another_tenant(theirs: Theirs, who: str) -> None:
     body = {"user": "ada", "tenant": "acme" if STRANGERS[who].owner.tenant != "acme" else "evil"}
     answer = theirs.api.post("/v1/admin/keys", body, STRANGERS[who])
@@ -322,4 +356,12 @@ def _without(scope: str | None) -> frozenset[str]:
 
 def _records(api: ApiWorld) -> dict[str, Any]:
     keys = {key.id: key for key in api.world.keys.list_keys().rows}
-    return {**api.tasks, **keys, **{plan.name: plan for plan in api.plans.list_plans()}}
+    bulks = {bulk.id: bulk for bulk in api.world.bulks.list_bulks().rows}
+    turned = dict(api.world.switches.read_switches().by_key)
+    return {
+        **api.tasks,
+        **keys,
+        **bulks,
+        **turned,
+        **{plan.name: plan for plan in api.plans.list_plans()},
+    }
