@@ -144,6 +144,9 @@ class TaskStore(Protocol):
         `TooManyPendingTasks` when the ledger is at its limit, `Refused` when what it takes is gone.
         """
 
+    def find_replay(self, owner: Owner, key: str) -> Replay | None:
+        """What the user's idempotency key stands for, read consistently; None when it is fresh."""
+
     def apply(self, change: Change) -> Task:
         """Do what the change says, or raise `Refused` with the current task.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -134,6 +135,12 @@ def _has_room(names: Names, limit: int, shards: int) -> str:
     active, room = names.name("active"), names.value(n(max(1, limit // shards)))
     # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
     return f"(attribute_not_exists({active}) OR size({active}) < {room})"
+
+
+def idempotency_key(owner: Owner, key: str) -> dict[str, Value]:
+    """The key of a user's idempotency key, which may hold any letters and so is hashed."""
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return {"pk": s(f"IDEM#{owner}#{digest}"), "sk": s("IDEM")}
 
 
 def ledger_key(owner: Owner, shard: int) -> Mapping[str, Value]:

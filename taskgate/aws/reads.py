@@ -12,7 +12,7 @@ from taskgate.aws.codec import decode, id_of, input_key, part_key, task_key
 from taskgate.aws.pulses import decode_pulse, pulse_key
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.errors import Unavailable
-from taskgate.ports import Due, Ledger, Page, Problem, Pulse
+from taskgate.ports import Due, Ledger, Page, Problem, Pulse, Replay
 from taskgate.task import Owner, Task
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ class DynamoReads:
         keys = [task_key(task_id) for task_id in dict.fromkeys(task_ids)]
         found = self._batch({self._tasks: keys}) if keys else {}
         return {task.id: task for task in map(decode, found.get(self._tasks, []))}
+
+    def find_replay(self, owner: Owner, key: str) -> Replay | None:
+        item = self._item(expressions.idempotency_key(owner, key))
+        # An expired record may linger for days: it counts as absent.
+        if not item or int_of(item, "expires_at") < self._now() // 1000:
+            return None
+        return Replay(text_of(item, "task"), text_of(item, "fingerprint"))
 
     def get_input(self, task_id: str) -> str | None:
         item = self._item(input_key(task_id))

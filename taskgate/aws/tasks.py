@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -110,10 +109,8 @@ class DynamoTasks(DynamoReads):
     def _idempotency(self, submission: Submission) -> dict[str, Any]:
         key, task = submission.idempotency, submission.task
         assert key is not None  # noqa: S101 - the caller looked
-        digest = hashlib.sha256(key.key.encode()).hexdigest()
         item = {
-            "pk": s(f"IDEM#{task.owner}#{digest}"),
-            "sk": s("IDEM"),
+            **expressions.idempotency_key(task.owner, key.key),
             "task": s(task.id),
             "fingerprint": s(key.fingerprint),
             "expires_at": n(key.expires_at),

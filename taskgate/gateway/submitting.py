@@ -11,6 +11,8 @@ from typing import Any, Final
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import (
     IdempotencyKeyReused,
+    Problem,
+    RateLimited,
     Refused,
     TaskNotFound,
     Unavailable,
@@ -77,11 +79,45 @@ def submit(
 ) -> Submitted:
     """Accept a task: 4 calls, 2 for one that is scheduled; now it is on record and will end.
 
+    What would be refused now, but was accepted under its key before, is answered with that task.
+    """
+    principal.require("tasks:write")
+    try:
+        submission = _admitted(ports, catalog, environment, principal, request, depths, switches)
+    except RateLimited:
+        # A replay spends a submit, or one key could load the table for ever.
+        raise
+    except Problem:
+        replay = _accepted_before(ports, principal, request)
+        if replay is None:
+            raise
+        return _replayed(ports, replay, replay.fingerprint)
+    found = _created(ports, submission)
+    if isinstance(found, Task):
+        return Submitted(found)
+    if isinstance(found, Replay):
+        return _replayed(ports, found, fingerprint(request))
+    # A scheduled one has its clock: nothing is in its lane before its time.
+    task = submission.task
+    scheduled = task.state is State.SCHEDULED
+    return Submitted(task if scheduled else send_created(ports, task))
+
+
+def _admitted(
+    ports: Ports,
+    catalog: Catalog,
+    environment: Environment,
+    principal: Principal,
+    request: SubmitRequest,
+    depths: LaneDepths | None,
+    switches: KnownSwitches | None,
+) -> Submission:
+    """The task as it is to be put on record, or why it cannot be now.
+
     The limits are looked at from the cheapest to the dearest: what costs no call (the switches are
     remembered), then the user's rate, then the lane where `depths` are known, then its uploads (a
     call each), and the books in the write itself.
     """
-    principal.require("tasks:write")
     kind = catalog[request.type]
     if switches:
         switching.admit(switches.now(ports), kind.name, ports.now())
@@ -99,7 +135,7 @@ def submit(
     require_kept(blank, blank.deadline_at, request.start.field)
     task = transitions.submit(blank, stamp(now, principal.actor))
     MET.note(task.id, task.given_trace)
-    submission = Submission(
+    return Submission(
         task=task,
         input=text,
         idempotency=_key(request, now),
@@ -107,14 +143,18 @@ def submit(
         then=write_steps(request.then) if request.then else None,
         reuse=reusing.wanted(kind, task, text) if request.reuse else None,
     )
-    found = _created(ports, submission)
-    if isinstance(found, Task):
-        return Submitted(found)
-    if isinstance(found, Replay):
-        return _replayed(ports, found, fingerprint(request))
-    # A scheduled one has its clock: nothing is in its lane before its time.
-    scheduled = task.state is State.SCHEDULED
-    return Submitted(task if scheduled else send_created(ports, task))
+
+
+def _accepted_before(ports: Ports, who: Principal, request: SubmitRequest) -> Replay | None:
+    """What this very request came to under its key, when it was sent before: 1 call.
+
+    The lane may have filled up since, an upload grown too old, the intake been paused: nothing of
+    that concerns a task that was accepted. Another request under a used key is refused as it is.
+    """
+    if request.idempotency_key is None:
+        return None
+    found = ports.tasks.find_replay(who.owner, request.idempotency_key)
+    return found if found and found.fingerprint == fingerprint(request) else None
 
 
 def _created(ports: Ports, submission: Submission) -> Task | Replay | None:

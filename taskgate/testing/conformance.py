@@ -183,12 +183,15 @@ class StoreConformance:
         assert world.submit(first, key=world.key("k")) is None
         second = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
         assert world.submit(second, key=world.key("k", "m2")) == Replay(first.id, "m1")
+        assert world.ports.tasks.find_replay(world.owner, "k") == Replay(first.id, "m1")
+        assert world.ports.tasks.find_replay(world.owner, "another") is None
         assert world.ports.tasks.get(second.id) is None
         assert world.ports.tasks.ledger(world.owner).submitted == 1
 
     def test_an_expired_key_counts_as_absent_though_it_is_still_stored(self, world: World) -> None:
         first = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
         world.submit(first, key=world.key("k", seconds=-1))
+        assert world.ports.tasks.find_replay(world.owner, "k") is None
         second = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
         assert world.submit(second, key=world.key("k")) is None
         assert world.ports.tasks.get(second.id) == second
@@ -198,6 +201,7 @@ class StoreConformance:
         other = Owner(world.owner.tenant, world.owner.user + "-other")
         theirs = task_in(State.CREATED, at=world.ports.now(), owner=other)
         assert world.submit(mine, key=world.key("1")) is None
+        assert world.ports.tasks.find_replay(other, "1") is None
         assert world.submit(theirs, key=world.key("1")) is None
 
     def test_a_change_is_what_applied_says(self, world: World) -> None:

@@ -117,8 +117,8 @@ class MemoryStore:
                 if known.op_id == task.op_id:
                     return None
                 raise Refused(None, "The task id is taken.")
-            if key and (record := self._living_record(task.owner, key)):
-                return Replay(record.task_id, record.key.fingerprint)
+            if key and (replay := self.find_replay(task.owner, key.key)):
+                return replay
             now = self._now() // 1000
             if salvage := self.salvages.found(submission, now):
                 return salvage
@@ -241,10 +241,11 @@ class MemoryStore:
     def ledger(self, owner: Owner) -> Ledger:
         return self.ledgers.get(owner, Ledger())
 
-    def _living_record(self, owner: Owner, key: IdempotencyKey) -> _Record | None:
-        record = self._idempotency.get((owner, key.key))
-        alive = record is not None and record.key.expires_at > self._now() // 1000
-        return record if alive else None
+    def find_replay(self, owner: Owner, key: str) -> Replay | None:
+        record = self._idempotency.get((owner, key))
+        if record is None or record.key.expires_at <= self._now() // 1000:
+            return None
+        return Replay(record.task_id, record.key.fingerprint)
 
     def _quiet(self, task: Task, change: Change) -> bool:
         guard: PulseGuard | None = change.guard.pulse
