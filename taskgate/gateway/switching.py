@@ -114,7 +114,7 @@ def _turned(ports: Ports, switch: Switch, turn: Callable[[Switch], Switch]) -> S
             return old
         if store.write_switches(switches.with_(new)):
             last = new.acts[-1]
-            event("switched", switch=new.key, what=last.what, actor=last.by, reason=last.reason)
+            event("switched", switch=new.key, what=last.what, actor=last.by)
             return new
     raise Unavailable
 

@@ -143,6 +143,7 @@ class Story(Scene):
         text = {"text": "later"}
         for priority in PRIORITIES:
             waiting = self.client.submit("embed_document", text, priority=priority)
+            assert waiting.explain().waits_for
             waiting.pause(self.secrets.word("a pause's reason"))
             waiting.resume()
             waiting.cancel()
