@@ -21,9 +21,9 @@ from taskgate.aws import clients
 from taskgate.aws.codec import decode, encode
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
-from taskgate.gateway import submitting
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Held, WorkerGateway
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.work.worker import Held, WorkerGateway
 from taskgate.lifecycle.states import State
 from taskgate.local.emulator import Emulator
 from taskgate.ports import Ports

@@ -22,7 +22,7 @@ from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
 from taskgate.errors import BadSetting
 from taskgate.events import measure
-from taskgate.gateway.worker import WorkerGateway
+from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.settings import Environment
 
 EXIT_BAD_SETTING: Final = 2

@@ -30,7 +30,7 @@ from gpu_worker.protocol import (
 from gpu_worker.protocol import Snoozed as SnoozeAsked
 from gpu_worker.stop import Stop
 from taskgate.events import event
-from taskgate.gateway.worker import Failure
+from taskgate.gateway.work.worker import Failure
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.ports import Now
 

@@ -17,7 +17,7 @@ from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcom
 from gpu_worker.scratch import remove
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed
-from taskgate.gateway.worker import SNOOZE, Failure, Held, WorkerGateway
+from taskgate.gateway.work.worker import SNOOZE, Failure, Held, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.task import Task

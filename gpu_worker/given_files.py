@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from taskgate.catalog.references import Place, UploadRef, references
 from taskgate.catalog.tasktype import FileRef, TaskInput
-from taskgate.gateway.fetching import Files
+from taskgate.gateway.door.fetching import Files
 
 PATH: Final = "path"
 

@@ -11,7 +11,7 @@ from typing import Final
 from gpu_worker.veil import Veil
 from taskgate.errors import LeaseLost, Refused
 from taskgate.events import event, swallowed
-from taskgate.gateway.worker import Held, WorkerGateway
+from taskgate.gateway.work.worker import Held, WorkerGateway
 from taskgate.ports import Signal
 
 REPORT_EVERY: Final = 1.0

@@ -7,7 +7,7 @@ from typing import Final
 
 from gpu_worker.heart import Heart
 from gpu_worker.protocol import TimeLeft
-from taskgate.gateway.worker import Failure
+from taskgate.gateway.work.worker import Failure
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.ports import Now
 

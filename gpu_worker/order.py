@@ -11,8 +11,8 @@ from gpu_worker.given_files import with_files
 from gpu_worker.protocol import Run
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import InvalidInput, Unavailable
-from taskgate.gateway.fetching import Files
-from taskgate.gateway.worker import Failure, Held
+from taskgate.gateway.door.fetching import Files
+from taskgate.gateway.work.worker import Failure, Held
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.uploads import whole_id
 

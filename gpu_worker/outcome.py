@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taskgate.gateway.worker import Failure, Produced
+from taskgate.gateway.work.worker import Failure, Produced
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from taskgate.gateway.worker import Failure, Produced
+from taskgate.gateway.work.worker import Failure, Produced
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 
 FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -37,7 +37,7 @@ from gpu_worker.watchdog import Watchdog
 from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import BadSetting, Unavailable
 from taskgate.events import event, swallowed
-from taskgate.gateway.worker import Failure, Held, Released, WorkerGateway
+from taskgate.gateway.work.worker import Failure, Held, Released, WorkerGateway
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.ports import Delivery, Ports
 from taskgate.roster import BEATS_A_SIGN

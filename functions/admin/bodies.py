@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from functions.http.body import Body
 from functions.http.times import moment
-from taskgate.gateway.key_keeping import Wish
+from taskgate.gateway.office.key_keeping import Wish
 from taskgate.plans import MOST_PER_MINUTE
 from taskgate.principal import NAME
 from taskgate.settings import MOST_UPLOAD_BYTES

@@ -15,8 +15,8 @@ from functions.http.asked import Asked
 from functions.http.times import when
 from taskgate.bulks import BULK_ID, Bulk, Wanted
 from taskgate.errors import BulkNotFound
-from taskgate.gateway import bulk
-from taskgate.gateway.bulk import DryRun
+from taskgate.gateway.office import bulk
+from taskgate.gateway.office.bulk import DryRun
 from taskgate.principal import Principal
 
 

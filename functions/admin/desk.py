@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from functions.rooms import Room
 from taskgate.catalog import Catalog
-from taskgate.gateway.cursors import Cursors
+from taskgate.gateway.views.cursors import Cursors
 from taskgate.keystore import KeyStore
 from taskgate.plans import PlanStore
 from taskgate.ports import Ports

@@ -17,7 +17,7 @@ from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.master import cursor_key
 from taskgate.aws.plans import DynamoPlans
 from taskgate.catalog import CATALOG
-from taskgate.gateway.cursors import Cursors
+from taskgate.gateway.views.cursors import Cursors
 
 _ROOM = open_room(os.environ)
 _DYNAMODB, _TABLE = clients.dynamodb(), _ROOM.environment.tasks_table

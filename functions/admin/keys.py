@@ -14,7 +14,7 @@ from functions.http.asked import Asked
 from functions.http.times import when
 from taskgate.apikeys import KEY_ID
 from taskgate.errors import UnknownKey
-from taskgate.gateway import key_keeping
+from taskgate.gateway.office import key_keeping
 from taskgate.keystore import ApiKey
 from taskgate.principal import Principal
 

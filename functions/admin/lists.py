@@ -15,8 +15,8 @@ from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked, whole_number
 from taskgate.errors import FieldProblem, InvalidRequest
-from taskgate.gateway import overseeing
-from taskgate.gateway.overseeing import Sought
+from taskgate.gateway.office import overseeing
+from taskgate.gateway.office.overseeing import Sought
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Page

@@ -13,8 +13,8 @@ from functions.admin.trails import trail
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from taskgate.errors import NoPlanName
-from taskgate.gateway.key_keeping import acting
-from taskgate.gateway.plan_keeping import every_plan, set_plan
+from taskgate.gateway.office.key_keeping import acting
+from taskgate.gateway.office.plan_keeping import every_plan, set_plan
 from taskgate.plans import Plan
 
 

@@ -10,7 +10,7 @@ from functions.admin.desk import Desk
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from functions.http.times import when
-from taskgate.gateway.receiving import unwell_receivers
+from taskgate.gateway.outbox.receiving import unwell_receivers
 from taskgate.principal import Principal
 from taskgate.receivers import Unwell, mark_of
 

@@ -13,8 +13,8 @@ from functions.http.answers import answer
 from functions.http.asked import Asked
 from functions.http.times import when
 from taskgate.errors import LedgerNotFound
-from taskgate.gateway import overseeing
-from taskgate.gateway.relating import relations
+from taskgate.gateway.office import overseeing
+from taskgate.gateway.outbox.relating import relations
 from taskgate.task import Owner, Task
 
 

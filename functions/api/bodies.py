@@ -16,9 +16,9 @@ from functions.api.follow_ups import CallbackEvents, CallbackUrl, FollowUp, call
 from functions.http.body import Body
 from functions.http.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
-from taskgate.gateway.chains import MAX_DEPTH, MAX_STEPS, MAX_TASKS
-from taskgate.gateway.scheduling import MAX_AHEAD_SECONDS, Start
-from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.door.chains import MAX_DEPTH, MAX_STEPS, MAX_TASKS
+from taskgate.gateway.door.scheduling import MAX_AHEAD_SECONDS, Start
+from taskgate.gateway.door.submitting import SubmitRequest
 from taskgate.task import CancelMode
 
 MAX_LABELS: Final = 16

@@ -16,9 +16,9 @@ from functions.http.shapes import (
     or_null,
     ref,
 )
-from taskgate.gateway.delivering import Reason
-from taskgate.gateway.relating import ChainState
-from taskgate.gateway.telling import Stand
+from taskgate.gateway.outbox.delivering import Reason
+from taskgate.gateway.outbox.relating import ChainState
+from taskgate.gateway.steer.telling import Stand
 from taskgate.lifecycle.owing import KEPT_TRIES
 from taskgate.receivers import Breaker
 from taskgate.task import Duty

@@ -8,7 +8,7 @@ from functions.api.desk import Desk
 from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
-from taskgate.gateway import telling
+from taskgate.gateway.steer import telling
 
 
 def attempts(desk: Desk, asked: Asked) -> Response[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from functions.http.shapes import TEXT, TIME, Schema, described, object_of, or_null
-from taskgate.gateway.steering import CancelOutcome
+from taskgate.gateway.steer.steering import CancelOutcome
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.task import CancelMode
 

@@ -13,7 +13,8 @@ from functions.http import strict_json
 from functions.http.problems import kinds, title_of
 from taskgate.catalog import CATALOG
 from taskgate.errors import BodyTooLarge, RateLimited
-from taskgate.gateway import chains, listing, reading, scheduling, submitting
+from taskgate.gateway.door import chains, scheduling, submitting
+from taskgate.gateway.views import listing, reading
 from taskgate.plans import BUILT_IN, Plan
 from taskgate.routes import ROUTES, Route
 from taskgate.settings import STAGES

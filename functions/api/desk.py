@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functions.api.remembered import EndedViews
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
-from taskgate.gateway.admitting import LaneDepths
-from taskgate.gateway.cursors import Cursors
+from taskgate.gateway.door.admitting import LaneDepths
 from taskgate.gateway.switching import KnownSwitches
+from taskgate.gateway.views.cursors import Cursors
 from taskgate.ports import Ports
 from taskgate.settings import Retention
 

@@ -11,10 +11,10 @@ from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from functions.http.times import when
-from taskgate.gateway import estimating, explaining
-from taskgate.gateway.debts import Debts, OwedCallback
-from taskgate.gateway.estimating import Estimate, Quantiles
-from taskgate.gateway.explaining import Explanation, Holder
+from taskgate.gateway.views import estimating, explaining
+from taskgate.gateway.views.debts import Debts, OwedCallback
+from taskgate.gateway.views.estimating import Estimate, Quantiles
+from taskgate.gateway.views.explaining import Explanation, Holder
 from taskgate.receivers import Health
 
 

@@ -21,7 +21,7 @@ from functions.http.shapes import (
     or_null,
 )
 from functions.http.times import when
-from taskgate.gateway.fleet import fleet
+from taskgate.gateway.views.fleet import fleet
 from taskgate.roster import Sign, WorkerState
 
 _STATE: Final[Schema] = {"type": "string", "enum": [state.value for state in WorkerState]}

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from functions.http.body import Body
 from taskgate.errors import FieldProblem, InvalidRequest
-from taskgate.gateway.chains import MAX_STEPS, Step
+from taskgate.gateway.door.chains import MAX_STEPS, Step
 from taskgate.outgoing.guard import MOST_CHARACTERS, well_formed
 from taskgate.outgoing.unsafe import UnsafeUrl
 from taskgate.task import Callback

@@ -13,7 +13,7 @@ from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import open_room
 from taskgate.aws.master import cursor_key, tenant_secrets
-from taskgate.gateway.cursors import Cursors
+from taskgate.gateway.views.cursors import Cursors
 
 _ROOM = open_room(os.environ)
 _SECRETS = functools.partial(

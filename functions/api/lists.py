@@ -14,8 +14,8 @@ from functions.http.answers import answer, text_of
 from functions.http.asked import Asked, whole_number
 from functions.http.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
-from taskgate.gateway import listing
-from taskgate.gateway.listing import Filter
+from taskgate.gateway.views import listing
+from taskgate.gateway.views.listing import Filter
 from taskgate.lifecycle.states import State
 
 DEFAULT_PAGE: Final = 20

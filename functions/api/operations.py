@@ -20,8 +20,8 @@ from functions.http.operation import (
 )
 from functions.http.shapes import TEXT, TIME
 from taskgate import errors
-from taskgate.gateway.listing import MAX_PAGE
-from taskgate.gateway.reading import MAX_WAIT
+from taskgate.gateway.views.listing import MAX_PAGE
+from taskgate.gateway.views.reading import MAX_WAIT
 from taskgate.lifecycle.states import State
 from taskgate.tracing import MAX_STATE
 

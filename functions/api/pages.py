@@ -16,7 +16,7 @@ from functions.http.answers import JSON, answer, text_of
 from functions.http.asked import Asked
 from functions.http.times import when
 from taskgate.catalog.tasktype import TaskInput, TaskType
-from taskgate.gateway import reading
+from taskgate.gateway.views import reading
 from taskgate.switches import Kind, Switch
 
 DOCS: Final = Path(__file__).with_name("docs.html")

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Final
 
-from taskgate.gateway.reading import View
+from taskgate.gateway.views.reading import View
 from taskgate.lifecycle.states import State
 
 MOST: Final = 2000

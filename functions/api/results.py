@@ -12,7 +12,7 @@ from functions.http.answers import answer, redirect
 from functions.http.asked import Asked, yes_or_no
 from functions.http.times import when
 from taskgate.errors import FieldProblem, ResultFileNotFound
-from taskgate.gateway import reading
+from taskgate.gateway.views import reading
 from taskgate.task import ResultFile, Task
 
 LINK_SECONDS: Final = 15 * 60

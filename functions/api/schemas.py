@@ -33,7 +33,7 @@ from functions.http.shapes import (
     ref,
 )
 from taskgate.catalog import CATALOG
-from taskgate.gateway import explaining
+from taskgate.gateway.views import explaining
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.uploads import WHOLE as WHOLE_INPUT

@@ -9,8 +9,8 @@ from functions.api.remembered import keep_seconds
 from functions.http import views
 from functions.http.answers import matches, tag_of, tagged, text_of
 from functions.http.asked import Asked, whole_number
-from taskgate.gateway import reading
-from taskgate.gateway.reading import View
+from taskgate.gateway.views import reading
+from taskgate.gateway.views.reading import View
 
 
 def status(desk: Desk, asked: Asked) -> Response[str]:

@@ -11,8 +11,10 @@ from functions.api.desk import Desk
 from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
-from taskgate.gateway import reading, steering, submitting
-from taskgate.gateway.relating import relations
+from taskgate.gateway.door import submitting
+from taskgate.gateway.outbox.relating import relations
+from taskgate.gateway.steer import steering
+from taskgate.gateway.views import reading
 from taskgate.lifecycle.states import State
 from taskgate.task import Task
 

@@ -13,7 +13,7 @@ from functions.http.asked import Asked
 from functions.http.body import Body
 from functions.http.times import when
 from taskgate.catalog import CATALOG
-from taskgate.gateway import uploading
+from taskgate.gateway.door import uploading
 from taskgate.results import Stored
 from taskgate.settings import MOST_UPLOAD_BYTES
 

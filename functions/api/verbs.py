@@ -13,8 +13,9 @@ from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from taskgate.errors import IllegalTransition, VerbNotAllowed
-from taskgate.gateway import operating, prioritizing, scheduling
-from taskgate.gateway.reading import visible
+from taskgate.gateway.door import prioritizing, scheduling
+from taskgate.gateway.steer import operating
+from taskgate.gateway.views.reading import visible
 from taskgate.lifecycle.states import Verb
 from taskgate.principal import Principal
 from taskgate.task import Task

@@ -13,7 +13,7 @@ from taskgate.aws.archive import S3Archive
 from taskgate.aws.lanes import read
 from taskgate.books import Archive
 from taskgate.errors import BadSetting
-from taskgate.gateway.dead_letters import DeadLetter, answer
+from taskgate.gateway.office.dead_letters import DeadLetter, answer
 
 _ROOM = open_room(os.environ)
 _ARCHIVE = S3Archive(clients.s3(), _ROOM.environment.results_bucket)

@@ -17,7 +17,7 @@ from taskgate.aws.codec import decode
 from taskgate.aws.values import Item
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
-from taskgate.gateway.broadcasting import SOURCE, TaskEvent, transition_of
+from taskgate.gateway.outbox.broadcasting import SOURCE, TaskEvent, transition_of
 from taskgate.settings import Environment
 
 MOST: Final = 10

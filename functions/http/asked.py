@@ -19,7 +19,7 @@ from taskgate.errors import (
     TaskNotFound,
     Unauthenticated,
 )
-from taskgate.gateway.reading import MAX_WAIT, TASK_ID
+from taskgate.gateway.views.reading import MAX_WAIT, TASK_ID
 from taskgate.principal import Principal
 from taskgate.tracing import Incoming, incoming
 

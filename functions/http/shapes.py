@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from taskgate.gateway.reading import TASK_ID
+from taskgate.gateway.views.reading import TASK_ID
 
 Schema = dict[str, Any]
 REFERENCE: Final = "#/components/schemas/{model}"

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from functions.http.times import when
 from taskgate import stored_json
-from taskgate.gateway import canceling, steering, telling
-from taskgate.gateway.reading import View
-from taskgate.gateway.relating import Child, Relations
-from taskgate.gateway.steering import CancelOutcome
+from taskgate.gateway.outbox.relating import Child, Relations
+from taskgate.gateway.steer import steering, telling
+from taskgate.gateway.steer.steering import CancelOutcome
+from taskgate.gateway.views import canceling
+from taskgate.gateway.views.reading import View
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.ports import Ledger, Pulse

@@ -23,8 +23,8 @@ from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
 from taskgate.events import event as tell
 from taskgate.events import swallowed
-from taskgate.gateway.delivering import Attempt
-from taskgate.gateway.settling import Outbox
+from taskgate.gateway.outbox.delivering import Attempt
+from taskgate.gateway.outbox.settling import Outbox
 from taskgate.settings import Environment
 
 SPARED_MS: Final = 5000

@@ -20,7 +20,7 @@ from typing import Final, cast
 from functions import VERSION
 from functions.outbox_callback.resolving import within
 from functions.outbox_callback.wire import Clock, TooMuch, Wire
-from taskgate.gateway.delivering import Attempt, Reason, answered
+from taskgate.gateway.outbox.delivering import Attempt, Reason, answered
 from taskgate.outgoing.guard import Form, Resolve, Target, checked
 from taskgate.outgoing.unsafe import UnsafeUrl
 

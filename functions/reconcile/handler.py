@@ -10,7 +10,7 @@ from functions.rooms import Room, open_room
 from taskgate.aws import clients
 from taskgate.aws.audit import DynamoAudit
 from taskgate.books import Audit
-from taskgate.gateway.reconciling import reconcile
+from taskgate.gateway.office.reconciling import reconcile
 
 SPARED_MS: Final = 60_000
 """Left over at the end of the function's time, to look at the suspicions once more."""

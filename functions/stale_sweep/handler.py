@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from functions.logs import json_logger
 from functions.rooms import Room, open_room
-from taskgate.gateway.backlog import pools, tell_backlog
-from taskgate.gateway.bulk_finding import due
-from taskgate.gateway.sweeping import sweep
+from taskgate.gateway.office.bulk_finding import due
+from taskgate.gateway.sweep.sweeping import sweep
+from taskgate.gateway.views.backlog import pools, tell_backlog
 
 SPARED_MS: Final = 5000
 """Left over at the end of the function's time, to finish the write in hand and to report."""
@@ -39,6 +39,6 @@ def _bulk_acts(room: Room, stop_at: int) -> int:
         return 0
     # The catalog is large to load, and in most minutes there is no bulk act.
     from taskgate.catalog import CATALOG  # noqa: PLC0415
-    from taskgate.gateway.bulk_working import work  # noqa: PLC0415
+    from taskgate.gateway.office.bulk_working import work  # noqa: PLC0415
 
     return work(room.ports, CATALOG, room.environment.clock_shards, stop_at)

@@ -213,7 +213,7 @@ def _read_callback(value: Value) -> Callback:
 
 
 BESIDE: Final = "beside"
-"""Other bytes lay where the file would have been: see `taskgate.gateway.storing`."""
+"""Other bytes lay where the file would have been: see `taskgate.gateway.work.storing`."""
 
 
 def write_result(files: tuple[ResultFile, ...]) -> Value:

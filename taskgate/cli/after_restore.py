@@ -14,7 +14,7 @@ from taskgate.cli.printing import aside, out, plain, print_json, say, table
 from taskgate.cli.spans import moment
 
 if TYPE_CHECKING:
-    from taskgate.gateway.restoring import Finding
+    from taskgate.gateway.office.restoring import Finding
 
 To = Annotated[
     str, typer.Option("--to", metavar="TIME", parser=moment, help="The moment of the restore.")
@@ -45,7 +45,7 @@ def _found(office: Office, to: str, *, apply: bool) -> list[Finding]:
     from taskgate.aws import clients  # noqa: PLC0415
     from taskgate.aws.footprints import AwsFootprints  # noqa: PLC0415
     from taskgate.aws.ports import now  # noqa: PLC0415
-    from taskgate.gateway.restoring import catch_up  # noqa: PLC0415
+    from taskgate.gateway.office.restoring import catch_up  # noqa: PLC0415
 
     footprints = AwsFootprints(
         clients.dynamodb(),

@@ -14,7 +14,7 @@ from taskgate.cli.spans import moment
 
 if TYPE_CHECKING:
     from taskgate.bulks import Bulk, Wanted
-    from taskgate.gateway.bulk import DryRun
+    from taskgate.gateway.office.bulk import DryRun
 
 Act = Annotated[str, typer.Argument(metavar="ACT", help="cancel, reopen (redrive) or redeliver.")]
 BulkId = Annotated[str, typer.Argument(metavar="BULK", help="bulk_…")]
@@ -43,7 +43,7 @@ def plan(
 ) -> None:
     """Show what would be done, to how many, and the token that confirms it. Changes nothing."""
     from taskgate.bulks import ACTS  # noqa: PLC0415
-    from taskgate.gateway import bulk  # noqa: PLC0415
+    from taskgate.gateway.office import bulk  # noqa: PLC0415
 
     if act not in ACTS:
         raise typer.BadParameter(f"one of {', '.join(ACTS)}")
@@ -68,7 +68,7 @@ def confirm(
     as_json: AsJson = False,
 ) -> None:
     """Start what a dry run showed; the work is done in the minutes that follow."""
-    from taskgate.gateway import bulk  # noqa: PLC0415
+    from taskgate.gateway.office import bulk  # noqa: PLC0415
 
     office = open_office(stage, local=local)
     with at_work():
@@ -81,7 +81,7 @@ def show(
     bulk_id: BulkId, *, stage: StageName = None, local: Local = False, as_json: AsJson = False
 ) -> None:
     """Show how far it is."""
-    from taskgate.gateway import bulk  # noqa: PLC0415
+    from taskgate.gateway.office import bulk  # noqa: PLC0415
 
     office: Office = open_office(stage, local=local)
     with at_work():
@@ -92,7 +92,7 @@ def show(
 @app.command("list")
 def recent(*, stage: StageName = None, local: Local = False, as_json: AsJson = False) -> None:
     """Show the latest of them, and how far each is."""
-    from taskgate.gateway import bulk  # noqa: PLC0415
+    from taskgate.gateway.office import bulk  # noqa: PLC0415
 
     office = open_office(stage, local=local)
     with at_work():
@@ -111,7 +111,7 @@ def stop(
     bulk_id: BulkId, *, stage: StageName = None, local: Local = False, as_json: AsJson = False
 ) -> None:
     """Do no further page of it; what was done stays done."""
-    from taskgate.gateway import bulk  # noqa: PLC0415
+    from taskgate.gateway.office import bulk  # noqa: PLC0415
 
     office = open_office(stage, local=local)
     with at_work():

@@ -147,7 +147,7 @@ def _tell_of_unset_plan(office: Office, plan: str) -> None:
     """A key may be issued before its plan is set; a slip of the pen looks the same."""
     from taskgate.aws import clients  # noqa: PLC0415
     from taskgate.aws.plans import DynamoPlans  # noqa: PLC0415
-    from taskgate.gateway.plan_keeping import every_plan  # noqa: PLC0415
+    from taskgate.gateway.office.plan_keeping import every_plan  # noqa: PLC0415
 
     with at_work():
         found = every_plan(DynamoPlans(clients.dynamodb(), table=office.environment.tasks_table))
@@ -156,7 +156,7 @@ def _tell_of_unset_plan(office: Office, plan: str) -> None:
 
 
 def _acting(office: Office) -> Acting:
-    from taskgate.gateway.key_keeping import acting  # noqa: PLC0415
+    from taskgate.gateway.office.key_keeping import acting  # noqa: PLC0415
 
     return acting(office.who, office.ports.now())
 

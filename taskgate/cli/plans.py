@@ -27,7 +27,7 @@ app = typer.Typer(no_args_is_help=True, help="Show plans, and set their limits a
 @app.command("show")
 def show(*, stage: StageName = None, local: Local = False, as_json: AsJson = False) -> None:
     """Show every plan with its limits: those that were set, and those built in."""
-    from taskgate.gateway.plan_keeping import every_plan  # noqa: PLC0415
+    from taskgate.gateway.office.plan_keeping import every_plan  # noqa: PLC0415
 
     office = open_office(stage, local=local)
     with at_work():
@@ -77,8 +77,8 @@ def set_(
 
 def _set(office: Office, name: str, given: dict[str, Any]) -> Plan:
     from taskgate.errors import BadSetting, PlanMoved  # noqa: PLC0415
-    from taskgate.gateway.key_keeping import acting  # noqa: PLC0415
-    from taskgate.gateway.plan_keeping import set_plan  # noqa: PLC0415
+    from taskgate.gateway.office.key_keeping import acting  # noqa: PLC0415
+    from taskgate.gateway.office.plan_keeping import set_plan  # noqa: PLC0415
 
     fields = {field: None if value == UNLIMITED else value for field, value in given.items()}
     by = acting(office.who, office.ports.now())

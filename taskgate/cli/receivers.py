@@ -27,7 +27,7 @@ def receivers(*, stage: StageName = None, local: Local = False, as_json: AsJson 
 
 def _all(office: Office) -> list[Unwell]:
     """Those whose breaker is open first, the longest first."""
-    from taskgate.gateway.receiving import unwell_receivers  # noqa: PLC0415
+    from taskgate.gateway.outbox.receiving import unwell_receivers  # noqa: PLC0415
 
     found: list[Unwell] = []
     start: str | None = None
@@ -55,7 +55,7 @@ def _show(found: list[Unwell], now: int) -> None:
 
 
 def _row(one: Unwell, now: int) -> tuple[str | Text, ...]:
-    from taskgate.gateway.stories import about  # noqa: PLC0415
+    from taskgate.gateway.views.stories import about  # noqa: PLC0415
     from taskgate.receivers import mark_of  # noqa: PLC0415
 
     health = one.health

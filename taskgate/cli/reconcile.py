@@ -13,7 +13,7 @@ from taskgate.cli.options import AsJson
 from taskgate.cli.printing import aside, out, plain, print_json, say, table
 
 if TYPE_CHECKING:
-    from taskgate.gateway.reconciling import Report
+    from taskgate.gateway.office.reconciling import Report
 
 SEGMENTS: Final = 4
 DEFAULT_PACE: Final = 200.0
@@ -44,7 +44,7 @@ def reconcile(
 def _checked(office: Office, *, apply: bool, rate: float) -> Report:
     from taskgate.aws import clients  # noqa: PLC0415
     from taskgate.aws.audit import DynamoAudit  # noqa: PLC0415
-    from taskgate.gateway.reconciling import reconcile as checked  # noqa: PLC0415
+    from taskgate.gateway.office.reconciling import reconcile as checked  # noqa: PLC0415
 
     audit = DynamoAudit(
         clients.dynamodb(),

@@ -16,7 +16,7 @@ from taskgate.cli.options import AsJson
 from taskgate.cli.printing import aside, out, plain, print_json, say, state_text, table
 
 if TYPE_CHECKING:
-    from taskgate.gateway.redriving import Wanted
+    from taskgate.gateway.office.redriving import Wanted
     from taskgate.task import Task
 
 SAMPLE: Final = 10
@@ -65,7 +65,7 @@ def _seconds(since: str) -> int:
 
 
 def _wanted(since: int, type_: str | None, code: str | None) -> Wanted:
-    from taskgate.gateway.redriving import Wanted  # noqa: PLC0415
+    from taskgate.gateway.office.redriving import Wanted  # noqa: PLC0415
     from taskgate.lifecycle.retry import ErrorCode  # noqa: PLC0415
 
     if code is not None and code not in set(ErrorCode):
@@ -83,14 +83,14 @@ def _named(office: Office, ids: list[str]) -> list[Task]:
 
 
 def _found(office: Office, wanted: Wanted, limit: int) -> list[Task]:
-    from taskgate.gateway.redriving import found  # noqa: PLC0415
+    from taskgate.gateway.office.redriving import found  # noqa: PLC0415
 
     return list(islice(found(office.ports, wanted), limit))
 
 
 def _apply(office: Office, ids: list[str], reason: str, *, as_json: bool) -> None:
     from taskgate.catalog import CATALOG  # noqa: PLC0415
-    from taskgate.gateway.redriving import BATCH, REOPENED, redrive  # noqa: PLC0415
+    from taskgate.gateway.office.redriving import BATCH, REOPENED, redrive  # noqa: PLC0415
 
     outcomes: dict[str, str] = {}
     for done in redrive(office.ports, CATALOG, office.who, ids, reason, time.sleep):

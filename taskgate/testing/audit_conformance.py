@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from taskgate.books import Audit, Book, Record
-from taskgate.gateway.reconciling import Report, reconcile
-from taskgate.gateway.soundness import Kind
+from taskgate.gateway.office.reconciling import Report, reconcile
+from taskgate.gateway.office.soundness import Kind
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp
 from taskgate.lifecycle.states import State

@@ -16,8 +16,8 @@ import pytest
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
 from taskgate.cli.connection import LocalNote
-from taskgate.gateway import submitting
-from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.local import LocalStack

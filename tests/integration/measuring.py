@@ -27,11 +27,13 @@ from taskgate.catalog import CATALOG
 from taskgate.cost.flows import BUDGETS
 from taskgate.events import LOG
 from taskgate.events import measure as log_metrics
-from taskgate.gateway import reading, submitting, sweeping
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.settling import Outbox
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Held, Produced, WorkerGateway
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.views import reading
+from taskgate.gateway.work.worker import Held, Produced, WorkerGateway
 from taskgate.local.emulator import Emulator
 from taskgate.plans import OPERATOR
 from taskgate.ports import Due, Ports

@@ -10,9 +10,9 @@ import pytest
 
 from taskgate.catalog import CATALOG
 from taskgate.errors import Refused
-from taskgate.gateway.claiming import Held
-from taskgate.gateway.submitting import SubmitRequest, submit
-from taskgate.gateway.worker import WorkerGateway
+from taskgate.gateway.door.submitting import SubmitRequest, submit
+from taskgate.gateway.work.claiming import Held
+from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.lifecycle.states import State
 from taskgate.plans import OPERATOR
 from taskgate.ports import Ports

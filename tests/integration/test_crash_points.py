@@ -26,13 +26,15 @@ from taskgate.aws.rates import DynamoRates
 from taskgate.aws.tasks import DynamoTasks
 from taskgate.catalog import CATALOG
 from taskgate.errors import LeaseLost, Refused, Unavailable
-from taskgate.gateway import prioritizing, steering, submitting, sweeping
-from taskgate.gateway.chains import Step
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.following import child_id
-from taskgate.gateway.settling import Outbox
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
+from taskgate.gateway.door import prioritizing, submitting
+from taskgate.gateway.door.chains import Step
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.outbox.following import child_id
+from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.steer import steering
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State

@@ -16,8 +16,8 @@ import pytest
 from taskgate.aws.archive import S3Archive
 from taskgate.aws.ports import build
 from taskgate.errors import Unavailable
-from taskgate.gateway import dead_letters
-from taskgate.gateway.dead_letters import DeadLetter
+from taskgate.gateway.office import dead_letters
+from taskgate.gateway.office.dead_letters import DeadLetter
 from taskgate.lifecycle.letters import LetterStep
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from taskgate.gateway import sweeping
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.states import State, Verb
 from taskgate.testing.audit_conformance import AuditWorld
 from tests.unit.test_dynamo_audit import audited

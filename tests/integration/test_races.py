@@ -13,8 +13,9 @@ import pytest
 
 from taskgate.catalog import CATALOG
 from taskgate.errors import Refused, TooManyPendingTasks
-from taskgate.gateway import steering, submitting
-from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.steer import steering
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome

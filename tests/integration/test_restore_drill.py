@@ -16,11 +16,12 @@ from taskgate.aws.footprints import AwsFootprints
 from taskgate.aws.ports import build, now
 from taskgate.aws.putting_back import PutBack, put_back
 from taskgate.catalog import CATALOG
-from taskgate.gateway import submitting, sweeping
-from taskgate.gateway.reconciling import reconcile
-from taskgate.gateway.restoring import Finding, Kind, catch_up
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Held, Produced, WorkerGateway
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.office.reconciling import reconcile
+from taskgate.gateway.office.restoring import Finding, Kind, catch_up
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Held, Produced, WorkerGateway
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal
 from taskgate.task import Owner, Task

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway import steering, submitting
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Held, Produced, WorkerGateway
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.steer import steering
+from taskgate.gateway.work.worker import Held, Produced, WorkerGateway
 from taskgate.plans import OPERATOR
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal

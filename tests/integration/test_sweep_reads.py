@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from taskgate.aws.ports import build
-from taskgate.gateway import sweeping
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.states import State
 from taskgate.local.emulator import Emulator
 from taskgate.ports import Ports

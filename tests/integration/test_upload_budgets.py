@@ -8,9 +8,9 @@ import httpx
 
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
-from taskgate.gateway import submitting, uploading
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Held, WorkerGateway
+from taskgate.gateway.door import submitting, uploading
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.work.worker import Held, WorkerGateway
 from taskgate.plans import OPERATOR
 from taskgate.principal import SCOPES, Principal
 from taskgate.results import Stored

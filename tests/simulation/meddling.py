@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from taskgate.bulks import FITTING, BulkAct, Wanted
 from taskgate.catalog import CATALOG
 from taskgate.errors import Problem, TaskgateError, Unavailable
-from taskgate.gateway import bulk, bulk_working, prioritizing, switching
+from taskgate.gateway import switching
+from taskgate.gateway.door import prioritizing
+from taskgate.gateway.office import bulk, bulk_working
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import Verb

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from taskgate.gateway import salvaging
+from taskgate.gateway.outbox import salvaging
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, Stamp, applied, rearmed
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode, GiveUp, RetryAt

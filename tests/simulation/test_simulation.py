@@ -7,7 +7,7 @@ import os
 import pytest
 
 from taskgate.gateway.announcing import message_id
-from taskgate.gateway.delivering import SCHEDULE
+from taskgate.gateway.outbox.delivering import SCHEDULE
 from taskgate.lifecycle import clock
 from taskgate.lifecycle.states import Verb
 from taskgate.task import CallbackState

@@ -27,13 +27,15 @@ from taskgate.errors import (
     Refused,
     Unavailable,
 )
-from taskgate.gateway import operating, steering, submitting, sweeping
-from taskgate.gateway.chains import Step
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.settling import Outbox
-from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.chains import Step
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.steer import operating, steering
+from taskgate.gateway.sweep import sweeping
 from taskgate.gateway.switching import KnownSwitches
-from taskgate.gateway.worker import Failure, Held, WorkerGateway
+from taskgate.gateway.work.worker import Failure, Held, WorkerGateway
 from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
@@ -165,8 +167,8 @@ class Simulation:
     def run(self) -> Simulation:
         """From the first submit until every accepted task has ended and the lanes are empty."""
         with (
-            patch("taskgate.gateway.submitting.new_task_id", self._new_id),
-            patch("taskgate.gateway.bulk.new_task_id", self._new_id),
+            patch("taskgate.gateway.door.submitting.new_task_id", self._new_id),
+            patch("taskgate.gateway.office.bulk.new_task_id", self._new_id),
         ):
             return self._play()
 

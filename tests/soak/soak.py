@@ -26,7 +26,7 @@ from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.ports import build
 from taskgate.client import Taskgate
 from taskgate.client.errors import ClientError
-from taskgate.gateway.reconciling import reconcile
+from taskgate.gateway.office.reconciling import reconcile
 from taskgate.lifecycle.states import State
 from taskgate.local import LocalStack
 from taskgate.local.process import Child

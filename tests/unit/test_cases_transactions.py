@@ -14,8 +14,8 @@ from taskgate.aws import clients
 from taskgate.aws.ports import build
 from taskgate.aws.transactions import TRIES, Cancelled, transact
 from taskgate.errors import Unavailable
-from taskgate.gateway import listing, reading
-from taskgate.gateway.cursors import Cursors
+from taskgate.gateway.views import listing, reading
+from taskgate.gateway.views.cursors import Cursors
 from taskgate.ports import Ports
 from taskgate.testing import aws_resources
 from taskgate.testing.conformance import World

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from taskgate import events, metrics
-from taskgate.gateway.cleaning import Leftover, cleaned
+from taskgate.gateway.outbox.cleaning import Leftover, cleaned
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change, applied
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorClass, ErrorCode, RetryAt

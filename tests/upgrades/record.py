@@ -22,8 +22,10 @@ from moto import mock_aws
 
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
-from taskgate.gateway import steering, submitting, sweeping
-from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
+from taskgate.gateway.door import submitting
+from taskgate.gateway.steer import steering
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Due
@@ -120,7 +122,7 @@ class Recorder:
         return self._in(held.task, State.SUCCEEDED)
 
     def _owing(self) -> Task:
-        from taskgate.gateway.chains import Step  # noqa: PLC0415 - a later version's
+        from taskgate.gateway.door.chains import Step  # noqa: PLC0415 - a later version's
         from taskgate.task import Callback  # noqa: PLC0415
 
         hook = Callback("https://hooks.example.com/a?b=c", ("task.succeeded",))
@@ -128,7 +130,7 @@ class Recorder:
         return self._succeeded(callback=hook, then=[step])
 
     def _scheduled(self) -> Task:
-        from taskgate.gateway.scheduling import Start  # noqa: PLC0415 - a later version's
+        from taskgate.gateway.door.scheduling import Start  # noqa: PLC0415 - a later version's
 
         return self._submit(start=Start(delay=3600))
 

@@ -18,10 +18,10 @@ from moto import mock_aws
 
 from taskgate.aws import ports as aws_ports
 from taskgate.catalog import CATALOG
-from taskgate.gateway import sweeping
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.settling import Outbox
-from taskgate.gateway.worker import Held, Produced, WorkerGateway
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Held, Produced, WorkerGateway
 from taskgate.lifecycle.states import State
 from taskgate.ports import Due, Message, Ports
 from taskgate.settings import Environment

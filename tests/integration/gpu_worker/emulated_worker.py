@@ -25,7 +25,7 @@ from gpu_worker.stop import Stop
 from gpu_worker.supervisor import Supervisor, Workplace
 from taskgate.aws.ports import build
 from taskgate.catalog import Catalog
-from taskgate.gateway.worker import WorkerGateway
+from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.ports import Ports
 from taskgate.settings import Environment
 

@@ -15,7 +15,7 @@ from typing import Any
 from emulated_worker import TYPES
 from worker_world import WHO, until
 
-from taskgate.gateway.submitting import SubmitRequest, submit
+from taskgate.gateway.door.submitting import SubmitRequest, submit
 from taskgate.ports import Ports
 from taskgate.settings import Environment
 from taskgate.task import Task

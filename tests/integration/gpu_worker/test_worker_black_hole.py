@@ -21,7 +21,7 @@ from gpu_worker.supervisor import Supervisor, Workplace
 from taskgate.aws import clients
 from taskgate.aws.lanes import SqsLanes
 from taskgate.aws.ports import build
-from taskgate.gateway.worker import WorkerGateway
+from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.lifecycle.states import State
 from taskgate.local.emulator import Emulator
 from taskgate.testing import aws_resources

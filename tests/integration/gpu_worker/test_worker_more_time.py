@@ -8,7 +8,7 @@ from typing import Any
 from worker_world import WHO, WorkerWorld, until
 
 from taskgate.errors import Unavailable
-from taskgate.gateway import operating
+from taskgate.gateway.steer import operating
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.task import Task

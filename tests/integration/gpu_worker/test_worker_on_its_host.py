@@ -15,7 +15,7 @@ from worker_world import WHO, until
 
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
-from taskgate.gateway.submitting import SubmitRequest, submit
+from taskgate.gateway.door.submitting import SubmitRequest, submit
 from taskgate.lifecycle.states import State
 from taskgate.testing import aws_resources
 

@@ -21,9 +21,9 @@ from taskgate.catalog import Catalog, TaskType
 from taskgate.catalog.embed_document import EmbedDocumentInput
 from taskgate.catalog.tasktype import TaskInput
 from taskgate.catalog.text_to_image import TextToImageInput
-from taskgate.gateway.steering import cancel
-from taskgate.gateway.submitting import SubmitRequest, submit
-from taskgate.gateway.worker import WorkerGateway
+from taskgate.gateway.door.submitting import SubmitRequest, submit
+from taskgate.gateway.steer.steering import cancel
+from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.lifecycle.retry import RetryPolicy
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal

@@ -11,7 +11,7 @@ from moto import mock_aws
 from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
 from taskgate.cli import office
-from taskgate.gateway import bulk_working
+from taskgate.gateway.office import bulk_working
 from taskgate.lifecycle.states import State
 from taskgate.testing import aws_resources
 from taskgate.testing.conformance import World

@@ -17,11 +17,12 @@ from functions.http.service import Service
 from functions.logs import json_logger
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
-from taskgate.gateway import bulk_working, sweeping
-from taskgate.gateway.cursors import Cursors
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.settling import Outbox
-from taskgate.gateway.worker import Failure, Held, Produced, WorkerGateway
+from taskgate.gateway.office import bulk_working
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.views.cursors import Cursors
+from taskgate.gateway.work.worker import Failure, Held, Produced, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports

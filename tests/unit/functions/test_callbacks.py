@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.gateway.outbox.delivering import Attempt, Reason
 from taskgate.lifecycle.history import MAX_ENTRIES
 from taskgate.lifecycle.states import State
 from taskgate.testing.factories import task_in

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from taskgate.errors import Unavailable
-from taskgate.gateway.worker import Held
+from taskgate.gateway.work.worker import Held
 from taskgate.plans import OPERATOR
 from taskgate.ports import Ports, Submission
 from taskgate.testing.faults import Crash

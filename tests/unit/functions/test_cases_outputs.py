@@ -9,7 +9,7 @@ import pytest
 
 from taskgate import stored_json
 from taskgate.gateway import announcing
-from taskgate.gateway.worker import Failure
+from taskgate.gateway.work.worker import Failure
 from taskgate.lifecycle.history import MAX_ENTRIES
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from tests.unit.functions.api_world import PROMPT, ApiWorld

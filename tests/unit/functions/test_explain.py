@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from taskgate.errors import Unavailable
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.explaining import explain
-from taskgate.gateway.stories import about
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.views.explaining import explain
+from taskgate.gateway.views.stories import about
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.lifecycle.states import HELD, LIVE, State
 from taskgate.ports import Pulse

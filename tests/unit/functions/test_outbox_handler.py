@@ -11,7 +11,7 @@ import pytest
 from functions.outbox_callback.handler import newly_owed, run
 from taskgate.aws.codec import encode
 from taskgate.errors import Unavailable
-from taskgate.gateway import telling
+from taskgate.gateway.steer import telling
 from taskgate.lifecycle import owing
 from taskgate.lifecycle.change import applied
 from taskgate.lifecycle.states import State

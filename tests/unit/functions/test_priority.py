@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway.claiming import Released
-from taskgate.gateway.worker import Held
+from taskgate.gateway.work.claiming import Released
+from taskgate.gateway.work.worker import Held
 from taskgate.lifecycle.states import State
 from taskgate.plans import FREE
 from taskgate.ports import Delivery

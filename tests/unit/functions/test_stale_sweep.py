@@ -12,7 +12,7 @@ import pytest
 from functions.logs import json_logger
 from taskgate.bulks import BulkAct, Wanted
 from taskgate.events import measure
-from taskgate.gateway import bulk
+from taskgate.gateway.office import bulk
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal
 from taskgate.task import Owner

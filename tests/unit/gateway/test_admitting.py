@@ -15,9 +15,9 @@ from taskgate.errors import (
     TooManyPendingTasks,
     Unavailable,
 )
-from taskgate.gateway.admitting import LaneDepths
-from taskgate.gateway.scheduling import Start
-from taskgate.gateway.submitting import SubmitRequest, submit
+from taskgate.gateway.door.admitting import LaneDepths
+from taskgate.gateway.door.scheduling import Start
+from taskgate.gateway.door.submitting import SubmitRequest, submit
 from taskgate.plans import FREE, OPERATOR, UNPLANNED, Plan
 from taskgate.ports import Message, Ports
 from taskgate.principal import SCOPES, Principal

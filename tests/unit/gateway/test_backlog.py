@@ -10,7 +10,7 @@ import pytest
 from taskgate import events
 from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
-from taskgate.gateway.backlog import pools, tell_backlog
+from taskgate.gateway.views.backlog import pools, tell_backlog
 from taskgate.metrics import measured
 from taskgate.ports import Depth, Message
 from taskgate.testing.memory import MemoryWorld

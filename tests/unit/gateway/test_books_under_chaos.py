@@ -6,10 +6,12 @@ import random
 from collections.abc import Callable
 
 from taskgate.errors import Refused, TooManyPendingTasks
-from taskgate.gateway import dead_letters, operating, steering, submitting
-from taskgate.gateway.dead_letters import DeadLetter
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Failure, Held
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.office import dead_letters
+from taskgate.gateway.office.dead_letters import DeadLetter
+from taskgate.gateway.steer import operating, steering
+from taskgate.gateway.work.worker import Failure, Held
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.task import CancelMode

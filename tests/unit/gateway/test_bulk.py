@@ -17,10 +17,10 @@ from taskgate.errors import (
     MissingScope,
     TaskNotFound,
 )
-from taskgate.gateway import bulk as bulk_acts
-from taskgate.gateway import bulk_working
-from taskgate.gateway.bulk import DryRun
-from taskgate.gateway.bulk_finding import PAGE
+from taskgate.gateway.office import bulk as bulk_acts
+from taskgate.gateway.office import bulk_working
+from taskgate.gateway.office.bulk import DryRun
+from taskgate.gateway.office.bulk_finding import PAGE
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State, Verb
 from taskgate.principal import SCOPES, Principal

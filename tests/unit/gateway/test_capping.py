@@ -11,10 +11,10 @@ import pytest
 from taskgate.catalog import CATALOG as SERVED
 from taskgate.catalog import Catalog
 from taskgate.errors import BadSetting, Refused, Unavailable
-from taskgate.gateway import steering
-from taskgate.gateway.claiming import Held, Released
-from taskgate.gateway.submitting import SubmitRequest, submit
-from taskgate.gateway.worker import Failure, WorkerGateway
+from taskgate.gateway.door.submitting import SubmitRequest, submit
+from taskgate.gateway.steer import steering
+from taskgate.gateway.work.claiming import Held, Released
+from taskgate.gateway.work.worker import Failure, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import HELD
 from taskgate.plans import OPERATOR

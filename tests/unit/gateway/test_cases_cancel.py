@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from taskgate.errors import Refused, Unavailable
-from taskgate.gateway import reading, steering, sweeping
-from taskgate.gateway.worker import Released
+from taskgate.gateway.steer import steering
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.views import reading
+from taskgate.gateway.work.worker import Released
 from taskgate.lifecycle.states import State
 from taskgate.ports import Due, Message, Pulse, Signal
 from taskgate.task import CancelMode, Task

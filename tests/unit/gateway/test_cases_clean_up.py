@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway import cleaning, operating
-from taskgate.gateway.worker import Produced
+from taskgate.gateway.outbox import cleaning
+from taskgate.gateway.steer import operating
+from taskgate.gateway.work.worker import Produced
 from taskgate.lifecycle.states import State
 from tests.unit.gateway.test_settling import Post
 from tests.unit.gateway.test_worker_gateway import CRASHED, WHO, claimed, gateway

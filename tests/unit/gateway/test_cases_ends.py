@@ -8,7 +8,8 @@ from typing import Final
 
 import pytest
 
-from taskgate.gateway import operating, steering, sweeping
+from taskgate.gateway.steer import operating, steering
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.states import State
 from taskgate.task import CancelMode, Task

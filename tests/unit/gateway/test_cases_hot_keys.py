@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from taskgate.aws.codec import encode
-from taskgate.gateway import sweeping
 from taskgate.gateway.stamps import new_task_id
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.states import State
 from taskgate.settings import STAGES

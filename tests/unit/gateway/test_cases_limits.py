@@ -12,8 +12,9 @@ import pytest
 from taskgate.aws import ports
 from taskgate.aws.codec import encode
 from taskgate.aws.values import Value
-from taskgate.gateway import announcing, redriving
-from taskgate.gateway.dead_letters import DeadLetter
+from taskgate.gateway import announcing
+from taskgate.gateway.office import redriving
+from taskgate.gateway.office.dead_letters import DeadLetter
 from taskgate.gateway.stamps import new_task_id
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import applied

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway import steering
-from taskgate.gateway.chains import Step
-from taskgate.gateway.following import child_id
+from taskgate.gateway.door.chains import Step
+from taskgate.gateway.outbox.following import child_id
+from taskgate.gateway.steer import steering
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.task import CancelMode

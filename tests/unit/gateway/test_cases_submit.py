@@ -8,9 +8,10 @@ import pytest
 
 from taskgate.catalog import CATALOG
 from taskgate.errors import Refused, TooManyPendingTasks, Unavailable
-from taskgate.gateway import submitting, sweeping
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Held
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Held
 from taskgate.lifecycle.states import State
 from taskgate.task import Task
 from taskgate.testing.factories import OWNER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from taskgate.gateway import sweeping
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.states import State
 from taskgate.ports import Message
 from taskgate.testing.factories import task_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from taskgate.errors import LeaseLost
-from taskgate.gateway import sweeping
-from taskgate.gateway.worker import Released
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Released
 from taskgate.lifecycle.states import State
 from taskgate.task import Task
 from taskgate.testing.memory import MemoryWorld

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from taskgate.errors import BadCursor
-from taskgate.gateway.cursors import MAX_CURSOR, Cursors
-from taskgate.gateway.listing import ALL, Filter, list_of
+from taskgate.gateway.views.cursors import MAX_CURSOR, Cursors
+from taskgate.gateway.views.listing import ALL, Filter, list_of
 from taskgate.lifecycle.states import State
 from taskgate.principal import NAME
 from taskgate.task import Owner

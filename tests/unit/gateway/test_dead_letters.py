@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from taskgate.errors import Unavailable
-from taskgate.gateway import dead_letters, operating
-from taskgate.gateway.dead_letters import DeadLetter
+from taskgate.gateway.office import dead_letters
+from taskgate.gateway.office.dead_letters import DeadLetter
+from taskgate.gateway.steer import operating
 from taskgate.lifecycle.change import rearmed
 from taskgate.lifecycle.letters import LetterStep, judge_letter
 from taskgate.lifecycle.retry import Budget, Budgets, ErrorCode

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway.claiming import Held
-from taskgate.gateway.submitting import SubmitRequest, submit
-from taskgate.gateway.worker import WorkerGateway
+from taskgate.gateway.door.submitting import SubmitRequest, submit
+from taskgate.gateway.work.claiming import Held
+from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.plans import OPERATOR
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal

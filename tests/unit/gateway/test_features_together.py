@@ -11,10 +11,13 @@ import pytest
 from taskgate.bulks import Bulk, BulkAct, BulkState, Wanted
 from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
-from taskgate.gateway import bulk as bulk_acts
-from taskgate.gateway import bulk_working, dead_letters, prioritizing, sweeping, switching
-from taskgate.gateway.dead_letters import DeadLetter
-from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.gateway import switching
+from taskgate.gateway.door import prioritizing
+from taskgate.gateway.office import bulk as bulk_acts
+from taskgate.gateway.office import bulk_working, dead_letters
+from taskgate.gateway.office.dead_letters import DeadLetter
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.sweep import sweeping
 from taskgate.gateway.switching import KnownSwitches
 from taskgate.lifecycle.states import State
 from taskgate.ports import Message, Ports

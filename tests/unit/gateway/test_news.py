@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from taskgate.errors import Unavailable
-from taskgate.gateway import news, sweeping
+from taskgate.gateway.outbox import news
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.states import State
 from tests.unit.gateway.test_settling import DOWN, OK, Post, callback
 from tests.unit.gateway.test_worker_gateway import claimed, gateway

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from taskgate.gateway.delivering import Attempt, Reason
+from taskgate.gateway.outbox.delivering import Attempt, Reason
 from taskgate.receivers import FAILURES, LAST_PROBE_MS, LATE_MS, SLOT_MS, receiver_at
 from taskgate.task import CallbackState
 from tests.unit.gateway.test_settling import URL, Post, callback

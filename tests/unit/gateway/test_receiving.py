@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from taskgate.errors import MissingScope
-from taskgate.gateway import receiving
-from taskgate.gateway.receiving import unwell_receivers
+from taskgate.gateway.outbox import receiving
+from taskgate.gateway.outbox.receiving import unwell_receivers
 from taskgate.ports import Page
 from taskgate.principal import SCOPES, USER_SCOPES, Principal
 from taskgate.receivers import Health, Unwell

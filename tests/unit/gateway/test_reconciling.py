@@ -9,10 +9,10 @@ import pytest
 
 from taskgate.books import Book, Tasks
 from taskgate.errors import Refused, Unavailable
-from taskgate.gateway import dead_letters
-from taskgate.gateway.dead_letters import DeadLetter
-from taskgate.gateway.reconciling import Report, reconcile
-from taskgate.gateway.soundness import Kind
+from taskgate.gateway.office import dead_letters
+from taskgate.gateway.office.dead_letters import DeadLetter
+from taskgate.gateway.office.reconciling import Report, reconcile
+from taskgate.gateway.office.soundness import Kind
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.history import MAX_ENTRIES
 from taskgate.lifecycle.states import HELD, State

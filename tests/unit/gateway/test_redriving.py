@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from taskgate.gateway import redriving
-from taskgate.gateway.redriving import BATCH, REOPENED, Wanted
-from taskgate.gateway.worker import Failure
+from taskgate.gateway.office import redriving
+from taskgate.gateway.office.redriving import BATCH, REOPENED, Wanted
+from taskgate.gateway.work.worker import Failure
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from taskgate.errors import LeaseLost
-from taskgate.gateway import operating, restoring, submitting
-from taskgate.gateway.restoring import Finding, Kind, Outcome
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Failure, Held, Produced
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.office import restoring
+from taskgate.gateway.office.restoring import Finding, Kind, Outcome
+from taskgate.gateway.steer import operating
+from taskgate.gateway.work.worker import Failure, Held, Produced
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.task import Task

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from taskgate.errors import ResultExpired, TaskExpired
-from taskgate.gateway import reading
-from taskgate.gateway.reading import DAY_MS
+from taskgate.gateway.views import reading
+from taskgate.gateway.views.reading import DAY_MS
 from taskgate.lifecycle.states import ENDED, State
 from taskgate.settings import Retention
 from taskgate.testing.factories import task_in

@@ -10,11 +10,12 @@ import pytest
 
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.errors import Refused, TaskgateError
-from taskgate.gateway import steering, submitting
-from taskgate.gateway.chains import Step
-from taskgate.gateway.following import child_id
-from taskgate.gateway.submitting import SubmitRequest, Submitted
-from taskgate.gateway.worker import Held, Produced
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.chains import Step
+from taskgate.gateway.door.submitting import SubmitRequest, Submitted
+from taskgate.gateway.outbox.following import child_id
+from taskgate.gateway.steer import steering
+from taskgate.gateway.work.worker import Held, Produced
 from taskgate.lifecycle.states import State
 from taskgate.ports import Submission
 from taskgate.principal import Principal

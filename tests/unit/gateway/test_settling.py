@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from taskgate.catalog import CATALOG
-from taskgate.gateway import steering, submitting, sweeping
-from taskgate.gateway.chains import Step, write_steps
-from taskgate.gateway.delivering import Attempt, Reason
-from taskgate.gateway.following import child_id
-from taskgate.gateway.settling import Outbox
-from taskgate.gateway.worker import Produced
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.chains import Step, write_steps
+from taskgate.gateway.outbox.delivering import Attempt, Reason
+from taskgate.gateway.outbox.following import child_id
+from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.steer import steering
+from taskgate.gateway.sweep import sweeping
+from taskgate.gateway.work.worker import Produced
 from taskgate.lifecycle import clock, owing
 from taskgate.lifecycle.retry import ErrorClass
 from taskgate.lifecycle.states import State

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from taskgate.errors import TooManyPendingTasks, Unavailable
-from taskgate.gateway import submitting, sweeping
-from taskgate.gateway.submitting import SubmitRequest
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.lifecycle.states import State
 from taskgate.ports import Due, Ledger, Pulse

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from taskgate.errors import Unavailable
-from taskgate.gateway import steering, sweeping
+from taskgate.gateway.steer import steering
+from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import LIVE, State
 from taskgate.ports import Ledger, Pulse

@@ -9,9 +9,9 @@ import pytest
 from taskgate.catalog import CATALOG
 from taskgate.errors import InvalidRequest, MissingScope, Unavailable
 from taskgate.gateway import switching
-from taskgate.gateway.claiming import Released
 from taskgate.gateway.switching import KnownSwitches
-from taskgate.gateway.worker import Held
+from taskgate.gateway.work.claiming import Released
+from taskgate.gateway.work.worker import Held
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal

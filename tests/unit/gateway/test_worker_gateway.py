@@ -8,9 +8,10 @@ import pytest
 
 from taskgate.catalog import CATALOG
 from taskgate.errors import LeaseLost, Refused
-from taskgate.gateway import steering, submitting
-from taskgate.gateway.submitting import SubmitRequest
-from taskgate.gateway.worker import Failure, Held, Produced, Released, WorkerGateway
+from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest
+from taskgate.gateway.steer import steering
+from taskgate.gateway.work.worker import Failure, Held, Produced, Released, WorkerGateway
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import rearmed
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode

@@ -10,8 +10,8 @@ import pytest
 from taskgate.catalog import CATALOG
 from taskgate.catalog.tasktype import TaskInput, TaskType
 from taskgate.errors import BadSetting, LeaseLost, Refused
-from taskgate.gateway.submitting import SubmitRequest, submit
-from taskgate.gateway.worker import Failure, Held, WorkerGateway
+from taskgate.gateway.door.submitting import SubmitRequest, submit
+from taskgate.gateway.work.worker import Failure, Held, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal

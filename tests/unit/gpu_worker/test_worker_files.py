@@ -23,8 +23,8 @@ from taskgate.catalog import CATALOG
 from taskgate.catalog.references import UploadRef
 from taskgate.catalog.tasktype import FileRef, TaskInput
 from taskgate.errors import InvalidInput, Unavailable
-from taskgate.gateway.fetching import Files
-from taskgate.gateway.worker import Failure, Held
+from taskgate.gateway.door.fetching import Files
+from taskgate.gateway.work.worker import Failure, Held
 from taskgate.lifecycle.states import State
 from taskgate.ports import Delivery, Message
 from taskgate.results import Stored

@@ -15,7 +15,7 @@ from gpu_worker.stop import Stop
 from gpu_worker.veil import Veil
 from gpu_worker.watchdog import Watchdog
 from taskgate.errors import LeaseLost, Refused, Unavailable
-from taskgate.gateway.worker import Held, WorkerGateway
+from taskgate.gateway.work.worker import Held, WorkerGateway
 from taskgate.lifecycle.states import State
 from taskgate.ports import Delivery, Message, Signal
 from taskgate.task import Limits, Owner, Task

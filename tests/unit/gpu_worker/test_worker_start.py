@@ -22,8 +22,8 @@ from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from taskgate.catalog import CATALOG
 from taskgate.errors import BadSetting
-from taskgate.gateway.fetching import Files
-from taskgate.gateway.worker import Failure, Held
+from taskgate.gateway.door.fetching import Files
+from taskgate.gateway.work.worker import Failure, Held
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Delivery, Message

@@ -14,7 +14,7 @@ from gpu_worker.child_process import _environment
 from gpu_worker.produced import produced
 from gpu_worker.protocol import BrokenFrame, decode
 from gpu_worker.settings import WorkerSettings
-from taskgate.gateway.worker import Failure, Produced
+from taskgate.gateway.work.worker import Failure, Produced
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 
 CREDENTIALS = {

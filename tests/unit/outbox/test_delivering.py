@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskgate.gateway.delivering import (
+from taskgate.gateway.outbox.delivering import (
     OWED_AT_MOST_MS,
     SCHEDULE,
     Attempt,

@@ -17,7 +17,7 @@ from functions import VERSION
 from functions.outbox_callback import wire
 from functions.outbox_callback.resolving import within
 from functions.outbox_callback.sender import Sender, retry_after_of, trusted
-from taskgate.gateway.delivering import Delivered, GiveUp, Reason, TryAt, decide
+from taskgate.gateway.outbox.delivering import Delivered, GiveUp, Reason, TryAt, decide
 from taskgate.outgoing import guard
 from taskgate.outgoing.addresses import refusal
 from taskgate.testing.receiver import (

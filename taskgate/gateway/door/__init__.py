@@ -1,0 +1,1 @@
+"""What stands between a request and a queue: limits, inputs, uploads, times, priority."""

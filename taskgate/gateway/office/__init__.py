@@ -1,0 +1,1 @@
+"""What operators keep: keys, plans, bulk acts, dead letters, the books."""

@@ -1,0 +1,75 @@
+"""How long a task that waits may still wait and run, from what others of its kind lately did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from taskgate.errors import Unavailable
+from taskgate.events import swallowed
+from taskgate.gateway.views.explaining import IN_LANE
+from taskgate.gateway.views.stories import about
+from taskgate.lifecycle.states import State
+from taskgate.ports import Ports
+from taskgate.spreads import Spans, Spread
+from taskgate.task import Task
+
+TOLD_IN: Final = IN_LANE | {State.PROCESSING, State.STALLED}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Half took no longer than `p50`, nine of ten no longer than `p90`; ms. Of so many samples."""
+
+    p50: int
+    p90: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Unknown is None, and never a number that nobody measured."""
+
+    wait: Quantiles | None
+    """From being queued to the first start, in this lane."""
+    run: Quantiles | None
+    """One run that ended well."""
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        if self.wait is None and self.run is None:
+            return "How long it will take is not known: too few of its type ran since yesterday."
+        parts = [_said("waited", self.wait), _said("ran", self.run)]
+        return f"Since yesterday, of its type in its lane, {' and '.join(filter(None, parts))}."
+
+
+def estimate(ports: Ports, task: Task) -> Estimate | None:
+    """The estimate for a task that waits or runs: 1 call; None for all others."""
+    if task.state not in TOLD_IN:
+        return None
+    spans = _lately(ports, task)
+    wait = quantiles(spans.waits) if task.state in IN_LANE else None
+    return Estimate(wait, quantiles(spans.runs))
+
+
+def quantiles(spread: Spread) -> Quantiles | None:
+    """Both, or None where there are too few samples."""
+    p50, p90 = spread.quantile(0.5), spread.quantile(0.9)
+    return None if p50 is None or p90 is None else Quantiles(p50, p90, spread.samples)
+
+
+def _lately(ports: Ports, task: Task) -> Spans:
+    if ports.spreads is None:
+        return Spans()
+    try:
+        return ports.spreads.lately(task.type, task.lane)
+    except Unavailable as error:
+        swallowed("spreads_unread", error, task=task.id)
+        return Spans()
+
+
+def _said(did: str, found: Quantiles | None) -> str | None:
+    if found is None:
+        return None
+    return f"half {did} {about(found.p50)} or less, nine of ten {about(found.p90)} or less"

@@ -1,0 +1,296 @@
+"""Why a task is where it is, what it waits for, and when the gateway looks next. Pure, and honest.
+
+All times are epoch ms. Sentences speak of "about": the sweep runs each minute, and a count of a
+lane is SQS's own guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from taskgate.errors import Unavailable
+from taskgate.events import swallowed
+from taskgate.gateway.views import canceling
+from taskgate.gateway.views.debts import Debts, debt_sentences, debts_of
+from taskgate.gateway.views.fleet import attending, pool_of
+from taskgate.gateway.views.reading import visible
+from taskgate.gateway.views.stories import STORIES, about, held_back, named
+from taskgate.lifecycle import transitions
+from taskgate.lifecycle.states import HELD, RULES, State, Verb
+from taskgate.lifecycle.verdict import last_sign, queue_ends_at
+from taskgate.ports import Ports, Pulse
+from taskgate.principal import Principal
+from taskgate.receivers import Health, receiver_at
+from taskgate.settings import Timing
+from taskgate.switches import NOTHING_PAUSED, Switches
+from taskgate.task import CancelMode, Duty, Task
+
+SWEEP_MS: Final = Timing().sweep_every * 1000
+IN_LANE: Final = frozenset({State.CREATED, State.QUEUED, State.RETRYING})
+ACTIONS: Final[Mapping[str, Verb]] = {
+    "cancel": Verb.CANCEL,
+    "priority": Verb.PRIORITIZE,
+    "reschedule": Verb.RESCHEDULE,
+    "extend": Verb.EXTEND,
+    "recover": Verb.RESCUE,
+    "retry": Verb.REOPEN,
+    "redeliver": Verb.REDELIVER,
+}
+"""Routes that its owner may ask for, by the verb that must know the state."""
+OPERATORS: Final[Mapping[str, Verb]] = {"pause": Verb.PAUSE, "resume": Verb.RESUME}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The gateway looks at the task not before `at`, and by about `by`, unless something moves."""
+
+    at: int
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextLimit:
+    """The limit that comes first, and the state that follows when it passes."""
+
+    name: str
+    at: int
+    then: State
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The worker of the present attempt."""
+
+    worker: str
+    started_at: int
+    last_sign_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """One task, explained."""
+
+    task: Task
+    why: str
+    waits_for: str | None
+    look: Look | None
+    limit: NextLimit | None
+    holder: Holder | None
+    waiting: int | None
+    """About how many messages wait in its lane, its own among them; None when it is in none."""
+    owes: Debts | None
+    """What it owes, once it has ended."""
+    actions: Sequence[str]
+    sentences: Sequence[str]
+    pulse: Pulse | None = None
+
+
+def explained(
+    ports: Ports,
+    principal: Principal,
+    task_id: str,
+    switches: Switches = NOTHING_PAUSED,
+    beat: int | None = None,
+) -> Explanation:
+    """The task, explained to its owner or to an operator: 2 calls, and 2 more while it waits.
+
+    `beat` is in seconds; without it nothing is said of workers.
+    """
+    principal.require("tasks:read")
+    task, pulse = ports.tasks.get_with_pulse(task_id)
+    task = visible(task, principal)
+    current = pulse if pulse and pulse.attempt == task.attempt else None
+    waiting = _waiting(ports, task) if task.state in IN_LANE else None
+    workers = attending(ports, task.lane, beat) if beat and waiting is not None else None
+    manages = principal.manages(task.owner)
+    receiver = _receiver(ports, task) if Duty.CALLBACK in task.owes else None
+    return explain(
+        task,
+        current,
+        waiting,
+        ports.now(),
+        operator=manages,
+        receiver=receiver,
+        switches=switches,
+        workers=workers,
+    )
+
+
+def explain(
+    task: Task,
+    pulse: Pulse | None,
+    waiting: int | None,
+    now: int,
+    *,
+    operator: bool = False,
+    receiver: Health | None = None,
+    switches: Switches = NOTHING_PAUSED,
+    workers: int | None = None,
+) -> Explanation:
+    """The whole story from the record, the pulse of the present attempt and the lane's count.
+
+    `receiver` is how the one whom the task still has to call back has answered lately; `workers` how
+    many of its pool are there.
+    """
+    holder = _holder(task, pulse)
+    why, waits_for = STORIES[task.state](task, now)
+    look, owes = _look(task, now), debts_of(task, receiver)
+    limit = next_limit(task, switches.held_at(task.lane, task.type, now))
+    held = switches.holding(task.lane, task.type, now) if task.state in IN_LANE else None
+    if held:
+        waits_for = f"an operator to resume {named(held)}"
+        limit = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
+    elif workers == 0:
+        waits_for = f"a worker of the pool {pool_of(task.lane)}: none was heard of lately"
+    told = [why, canceling.told(task, pulse, now), _held(holder, now)]
+    told += [held_back(held, now), waits_for and f"It waits for {waits_for}."]
+    told += [
+        _lane(task, waiting),
+        _capped(task),
+        *debt_sentences(task, owes, now),
+        _looks(look, now),
+        _limits(limit, now),
+        _budgets(task),
+    ]
+    return Explanation(
+        task=task,
+        why=why,
+        waits_for=waits_for,
+        look=look,
+        limit=limit,
+        holder=holder,
+        waiting=waiting,
+        owes=owes,
+        actions=_actions(task, operator=operator),
+        sentences=[sentence for sentence in told if sentence],
+        pulse=pulse,
+    )
+
+
+def next_limit(task: Task, held_at: int | None = None) -> NextLimit | None:
+    """The limit that comes first in the task's present state; `held_at` is when a switch last held it."""
+    match task.state:
+        case State.SCHEDULED | State.PAUSED:
+            return NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
+        case State.CREATED | State.QUEUED | State.RETRYING:
+            ends_at = queue_ends_at(task, held_at)
+            return _before_deadline(task, "queue_timeout", ends_at, State.TIMED_OUT)
+        case State.PROCESSING:
+            return _before_deadline(task, "run_timeout", task.run_ends_at, State.STALLED)
+        case State.STALLED:
+            over = task.since + task.limits.stall_grace
+            return _before_deadline(task, "stall_grace", over, _after_grace(task, over))
+        case State.CANCELING:
+            return _cancel_limit(task)
+    return None
+
+
+def _waiting(ports: Ports, task: Task) -> int | None:
+    try:
+        return ports.lanes.waiting(task.lane)
+    except Unavailable as error:
+        swallowed("lane_uncounted", error, task=task.id)
+        return None
+
+
+def _receiver(ports: Ports, task: Task) -> Health | None:
+    url = task.callback.url if task.callback else ""
+    try:
+        return ports.receivers.get(receiver_at(task.owner.tenant, url))
+    except Unavailable as error:
+        swallowed("receiver_unread", error, task=task.id)
+        return None
+
+
+def _holder(task: Task, pulse: Pulse | None) -> Holder | None:
+    if task.state not in HELD or task.worker is None:
+        return None
+    beat_at = pulse.beat_at if pulse else None
+    started_at = task.started_at or task.since
+    return Holder(task.worker, started_at, max(started_at, last_sign(task, beat_at)))
+
+
+def _look(task: Task, now: int) -> Look | None:
+    if task.due_at is None:
+        return None
+    return Look(task.due_at, max(task.due_at, now) + SWEEP_MS)
+
+
+def _before_deadline(task: Task, name: str, at: int, then: State) -> NextLimit:
+    if at >= task.deadline_at:
+        ends = State.STALLED if task.state is State.PROCESSING else State.TIMED_OUT
+        return NextLimit("deadline", task.deadline_at, ends)
+    return NextLimit(name, at, then)
+
+
+def _after_grace(task: Task, over: int) -> State:
+    if over >= task.run_ends_at:
+        return State.TIMED_OUT
+    return State.QUEUED if task.budgets.crashes.left else State.FAILED
+
+
+def _cancel_limit(task: Task) -> NextLimit:
+    if task.cancel and task.cancel.mode is CancelMode.SOFT:
+        return _before_deadline(task, "run_timeout", task.run_ends_at, State.CANCELED)
+    return NextLimit("cancel_grace", task.since + task.limits.cancel_grace, State.CANCELED)
+
+
+def _actions(task: Task, *, operator: bool) -> list[str]:
+    known = {**ACTIONS, **(OPERATORS if operator else {})}
+    found = [name for name, verb in known.items() if task.state in RULES[verb].sources]
+    if task.state in HELD and "pause" in found:
+        found.remove("pause")  # only its worker may hand back what it holds
+    if task.callback is None and "redeliver" in found:
+        found.remove("redeliver")
+    if task.state is State.CANCELING and not transitions.hardens(task, CancelMode.HARD):
+        found.remove("cancel")  # there is nothing more to ask for
+    if task.state is State.STALLED:
+        found.append("fail")
+    return sorted(found)
+
+
+def _held(holder: Holder | None, now: int) -> str | None:
+    if holder is None:
+        return None
+    silent = about(now - holder.last_sign_at)
+    return f"Worker {holder.worker} holds it and was last heard of {silent} ago."
+
+
+def _lane(task: Task, waiting: int | None) -> str | None:
+    if waiting is None:
+        return None
+    return f"About {waiting} tasks wait in lane {task.lane}."
+
+
+def _capped(task: Task) -> str | None:
+    if task.state not in IN_LANE or task.max_processing is None:
+        return None
+    return f"Of your tenant, at most {task.max_processing} run at the same time."
+
+
+def _looks(look: Look | None, now: int) -> str | None:
+    if look is None:
+        return "Nothing is owed: the gateway does not look at it again."
+    if look.at <= now:
+        return f"The gateway looks at it at the next sweep, within {about(look.by - now)}."
+    soonest, latest = about(look.at - now), about(look.by - now)
+    return f"If nothing moves before, the gateway looks at it in {soonest}, at the latest {latest}."
+
+
+def _limits(limit: NextLimit | None, now: int) -> str | None:
+    if limit is None:
+        return None
+    left = f"in {about(limit.at - now)}" if limit.at > now else "now"
+    return f"The next limit is {limit.name}, {left}; it would then be {limit.then}."
+
+
+def _budgets(task: Task) -> str | None:
+    if task.state.ended:
+        return None
+    b = task.budgets
+    return (
+        f"Left: {b.retries.left} retries after errors, {b.crashes.left} after lost workers,"
+        f" {b.interruptions.left} after interruptions."
+    )

@@ -1,0 +1,1 @@
+"""What a worker asks: the claim, the beat, the end."""
