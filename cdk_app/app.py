@@ -29,7 +29,7 @@ def main() -> None:
         app,
         f"taskgate-{chosen.name}",
         stage=chosen,
-        bundle=bundle.build(target.of(chosen)),
+        bundle=bundle.build(target.of(chosen), bundle.extras_of(chosen)),
         env=_environment(chosen),
     )
     app.synth()

@@ -12,7 +12,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Final
 from cdk_app import interpreters, trim
 from cdk_app.target import Target
 from cdk_app.uv import UV
+from taskgate.settings import Stage
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILD: Final = ROOT / "build" / "bundle"
@@ -36,9 +37,9 @@ class Bundle:
     hash: str
 
 
-def build(target: Target) -> Bundle:
-    """The bundle for this target, built only when an input changed."""
-    requirements = _requirements()
+def build(target: Target, extras: Sequence[str] = ()) -> Bundle:
+    """The bundle for this target, built only when an input changed; with the stage's `extras`."""
+    requirements = _requirements(extras)
     digest = _digest(target, requirements)
     folder = BUILD / f"{target.name}-{digest[:16]}"
     with _only_one(target):
@@ -47,9 +48,9 @@ def build(target: Target) -> Bundle:
     return Bundle(folder, digest)
 
 
-def fingerprint(target: Target) -> str:
+def fingerprint(target: Target, extras: Sequence[str] = ()) -> str:
     """The hash of all inputs of this target's bundle."""
-    return _digest(target, _requirements())
+    return _digest(target, _requirements(extras))
 
 
 def sources() -> list[Path]:
@@ -68,9 +69,15 @@ def _is_needed(path: Path) -> bool:
     )
 
 
-def _requirements() -> str:
+def extras_of(stage: Stage) -> tuple[str, ...]:
+    """What the functions of this stage need beside what all of them do."""
+    return ("otlp",) if stage.otlp_endpoint else ()
+
+
+def _requirements(extras: Sequence[str] = ()) -> str:
     """The locked requirements of the functions, each with its hashes."""
     command = [UV, "export", "--quiet", "--frozen", "--no-dev", "--extra", "functions"]
+    command += [word for extra in extras for word in ("--extra", extra)]
     # Plain text whoever calls: the CDK CLI asks its children for colours, comments included.
     command += ["--no-emit-project", "--no-header", "--no-annotate", "--color", "never"]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

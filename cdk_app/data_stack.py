@@ -15,7 +15,7 @@ from cdk_app.tasks_table import TasksTable
 from cdk_app.webhook_master import WebhookMaster
 from taskgate.catalog import CATALOG
 from taskgate.issuer import UNSET
-from taskgate.settings import Environment, Stage
+from taskgate.settings import OFF, Environment, Stage
 
 
 class DataStack(cdk.Stack):
@@ -69,6 +69,7 @@ class DataStack(cdk.Stack):
             webhook_versions=stage.webhook_versions,
             trusted_issuer=str(stage.trusted_issuer or UNSET),
             event_bus=stage.event_bus_name,
+            otlp_endpoint=stage.otlp_endpoint or OFF,
             result_days=stage.result_days,
             record_days=stage.record_days,
             lane_limit=stage.lane_limit,

@@ -17,7 +17,9 @@ FILES = ("cdk.json", "package-lock.json")
 
 def fingerprint(stage_name: str) -> str:
     """The hash for one stage."""
-    digest = hashlib.sha256(bundle.fingerprint(target.of(stage(stage_name))).encode())
+    chosen = stage(stage_name)
+    code = bundle.fingerprint(target.of(chosen), bundle.extras_of(chosen))
+    digest = hashlib.sha256(code.encode())
     for name in FILES:
         digest.update((bundle.ROOT / name).read_bytes())
     return digest.hexdigest()

@@ -24,6 +24,7 @@ from taskgate.errors import BadSetting
 from taskgate.events import measure
 from taskgate.gateway.work.worker import WorkerGateway
 from taskgate.settings import Environment
+from taskgate.spans import open_spans
 
 EXIT_BAD_SETTING: Final = 2
 _PR_SET_DUMPABLE: Final = 4
@@ -72,6 +73,7 @@ def _workplace(worker: str) -> Workplace:
         settings=settings,
         stop=Stop(settings.drain),
         protection=Protection(settings.agent),
+        spans=open_spans(environment, "worker"),
         health=Health(settings.health),
         checks=(gpu_is_there,) if settings.require_gpu else (),
         empty_checks=(GpuMemory(),) if settings.require_gpu else (),

@@ -20,6 +20,7 @@ from taskgate.events import event, swallowed
 from taskgate.gateway.work.worker import SNOOZE, Failure, Held, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
+from taskgate.spans import NOBODY, Spans
 from taskgate.task import Task
 
 _LONGEST_WAIT: Final = 5.0
@@ -42,8 +43,8 @@ class Ending:
 class Finisher:
     """Writes one ending at a time. While it does, the lease of that attempt goes on beating."""
 
-    def __init__(self, gateway: WorkerGateway) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: WorkerGateway, spans: Spans = NOBODY) -> None:
+        self._gateway, self._spans = gateway, spans
         self._thread: threading.Thread | None = None
 
     def take(self, ending: Ending) -> None:
@@ -79,7 +80,7 @@ class Finisher:
                 ending = _unstored(ending)
             if ending.heart.wait_lost(wait):
                 break
-        return _tell("result_dropped", ending)
+        return self._tell("result_dropped", ending)
 
     def _write(self, ending: Ending) -> None:
         try:
@@ -87,7 +88,7 @@ class Finisher:
         except Refused as refused:
             self._refused(ending, refused.current)
         else:
-            _tell("attempt_ended", ending, after)
+            self._tell("attempt_ended", ending, after)
 
     def _apply(self, held: Held, outcome: Outcome) -> Task | None:
         match outcome:
@@ -111,7 +112,12 @@ class Finisher:
         if ours and current is not None and current.state is State.CANCELING:
             current = self._stopped(ending.held)
         # An earlier try of ours may have been written although its answer was lost.
-        _tell("attempt_ended" if ours else "result_dropped", ending, current)
+        self._tell("attempt_ended" if ours else "result_dropped", ending, current)
+
+    def _tell(self, name: str, ending: Ending, after: Task | None = None) -> None:
+        _tell(name, ending, after)
+        state = after.state.value if after and name == "attempt_ended" else None
+        self._spans.ran(ending.held.task, _word(ending.outcome), state, _error(ending.outcome))
 
     def _stopped(self, held: Held) -> Task | None:
         try:
@@ -129,13 +135,21 @@ def _backoff() -> Iterator[float]:
     return (min(_LONGEST_WAIT, 0.2 * 2**n) for n in itertools.count())
 
 
+def _word(outcome: Outcome) -> str:
+    return type(outcome).__name__.lower()
+
+
+def _error(outcome: Outcome) -> str | None:
+    return outcome.failure.code.value if isinstance(outcome, Broken) else None
+
+
 def _tell(name: str, ending: Ending, after: Task | None = None) -> None:
     event(
         name,
         task=ending.held.task.id,
         attempt=ending.held.task.attempt,
-        outcome=type(ending.outcome).__name__.lower(),
-        error=ending.outcome.failure.code if isinstance(ending.outcome, Broken) else None,
+        outcome=_word(ending.outcome),
+        error=_error(ending.outcome),
         state=after.state if after else None,
         seconds=round(ending.seconds, 3),
     )

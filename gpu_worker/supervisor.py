@@ -42,6 +42,7 @@ from taskgate.lifecycle.retry import ErrorCode
 from taskgate.ports import Delivery, Ports
 from taskgate.roster import BEATS_A_SIGN
 from taskgate.settings import Environment
+from taskgate.spans import NOBODY, Spans
 
 EXIT_OK: Final = 0
 EXIT_UNFIT: Final = 3
@@ -65,6 +66,7 @@ class Workplace:
     stop: Stop
     protection: Protection = field(default_factory=Protection)
     health: Health = field(default_factory=Health)
+    spans: Spans = NOBODY
     checks: tuple[Check, ...] = ()
     """Hold at any time."""
     empty_checks: tuple[Check, ...] = ()
@@ -84,7 +86,7 @@ class Supervisor:
             place.stop,
             place.gateway.paused,
         )
-        self._finisher = Finisher(place.gateway)
+        self._finisher = Finisher(place.gateway, place.spans)
         self._watchdog = Watchdog(self._settings.silent_limit)
         self._presence = _presence(place)
         self._numbers = itertools.count(1)
@@ -119,6 +121,7 @@ class Supervisor:
             self._watchdog.close()
             health.close()
             scratch.close()
+            place.spans.flush()
             event("left")
 
     def _serve(self, nursery: Nursery, scratch: Scratch) -> int:

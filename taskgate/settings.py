@@ -7,6 +7,7 @@ this one class, so a variable cannot be spelled twice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Final
@@ -17,9 +18,13 @@ from taskgate.edge import Edge
 from taskgate.errors import BadSetting
 from taskgate.issuer import UNSET, TrustedIssuer
 
+OFF: Final = "unset"
+"""What the environment says of an option that is off."""
 PRIORITIES: Final = ("high", "normal", "low")
 MOST_UPLOAD_BYTES: Final = 5 * 1024**3
 """S3 takes no more in one form."""
+_COLLECTOR: Final = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?")
+"""Neither a secret nor a query in it: it stands in the environment of every room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +98,8 @@ class Stage:
     """Whose JWTs are taken beside API keys, on every route."""
     event_bus: bool = False
     """Tell an EventBridge bus of every transition, for other systems. One event costs $1 a million."""
+    otlp_endpoint: str | None = None
+    """Base URL of an OTLP/HTTP collector that is told the spans of tasks; None tells nobody."""
     edge: Edge = field(default_factory=Edge)
     """What stands in front of the API: by default nothing but the HTTP API itself."""
     workers: Workers = field(default_factory=Workers)
@@ -111,14 +118,20 @@ class Stage:
             raise BadSetting("upload_bytes", self.upload_bytes, f"1 to {MOST_UPLOAD_BYTES}")
         if not 1 <= self.clock_shards <= 100:
             raise BadSetting("clock_shards", self.clock_shards, "1 to 100")
-        if self.emulator and self.edge.domain:
-            raise BadSetting("edge.domain", self.edge.domain.name, "none on the emulator")
-        if self.emulator and self.workers.hosted:
-            raise BadSetting("workers", sorted(self.workers.hosted), "none on the emulator")
+        if self.otlp_endpoint is not None and not _COLLECTOR.fullmatch(self.otlp_endpoint):
+            raise BadSetting("otlp_endpoint", self.otlp_endpoint, "http(s)://host[:port][/path]")
+        if self.emulator:
+            self._check_emulated()
         if not (self.cell.isascii() and self.cell.isalnum() and self.cell.islower()):
             raise BadSetting("cell", self.cell, "lower-case letters and digits")
         if not (self.name.isascii() and self.name.isalnum() and self.name.islower()):
             raise BadSetting("stage", self.name, "lower-case letters and digits")
+
+    def _check_emulated(self) -> None:
+        if self.edge.domain:
+            raise BadSetting("edge.domain", self.edge.domain.name, "none on the emulator")
+        if self.workers.hosted:
+            raise BadSetting("workers", sorted(self.workers.hosted), "none on the emulator")
 
     @property
     def event_bus_name(self) -> str:
@@ -217,6 +230,8 @@ class Environment:
     """Whose JWTs the authorizer takes, as `TrustedIssuer` writes itself."""
     event_bus: str = "unset"
     """Name of the bus that is told of every transition."""
+    otlp_endpoint: str = OFF
+    """Base URL of the collector that is told the spans of tasks."""
     result_days: int = 30
     record_days: int = 90
     lane_limit: int = 100_000
@@ -259,6 +274,7 @@ class Environment:
             webhook_versions=variables.wholes(environ, "webhook_versions"),
             trusted_issuer=variables.text(environ, "trusted_issuer"),
             event_bus=variables.text(environ, "event_bus"),
+            otlp_endpoint=variables.text(environ, "otlp_endpoint"),
             result_days=variables.whole(environ, "result_days"),
             record_days=variables.whole(environ, "record_days"),
             lane_limit=variables.whole(environ, "lane_limit"),

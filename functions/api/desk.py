@@ -14,6 +14,7 @@ from taskgate.gateway.switching import KnownSwitches
 from taskgate.gateway.views.cursors import Cursors
 from taskgate.ports import Ports
 from taskgate.settings import Retention
+from taskgate.spans import NOBODY, Spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Desk:
     ended: EndedViews = field(default_factory=EndedViews)
     depths: LaneDepths = field(default_factory=LaneDepths)
     switches: KnownSwitches = field(default_factory=KnownSwitches)
+    spans: Spans = NOBODY
     sleep: Callable[[float], None] = time.sleep
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from aws_lambda_powertools.event_handler import Response
@@ -21,6 +22,7 @@ from taskgate.task import Task
 
 def submit(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks`: 202 with the task; a replayed key answers with the task that it made."""
+    began = time.time_ns()
     asked.query()
     key = asked.idempotency_key
     environment = desk.room.environment
@@ -42,6 +44,8 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
     }
     if submitted.replayed:
         headers["Idempotent-Replayed"] = "true"
+    else:
+        desk.spans.submitted(submitted.task, caller, began)
     task = submitted.task
     # A scheduled task ends in no wait that fits into one answer.
     if (wait := asked.preferred_wait) and task.state is not State.SCHEDULED:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from functions.batches import Record, handled
 from functions.logs import json_logger
 from functions.outbox_callback.sender import Sender
+from functions.outbox_callback.telling import told
 from functions.rooms import open_room
 from taskgate.aws.codec import id_of
 from taskgate.aws.errands import read
@@ -24,8 +25,9 @@ from taskgate.errors import Unavailable
 from taskgate.events import event as tell
 from taskgate.events import swallowed
 from taskgate.gateway.outbox.delivering import Attempt
-from taskgate.gateway.outbox.settling import Outbox
+from taskgate.gateway.outbox.settling import Courier, Outbox
 from taskgate.settings import Environment
+from taskgate.spans import Spans, open_spans
 
 SPARED_MS: Final = 5000
 RETRY: Final = frozenset({"unavailable"})
@@ -33,7 +35,10 @@ RETRY: Final = frozenset({"unavailable"})
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """One batch of the stream, one errand, or one tick of the schedule."""
-    return run(_outbox(), event, context.get_remaining_time_in_millis())
+    try:
+        return run(_outbox(), event, context.get_remaining_time_in_millis())
+    finally:
+        _spans().flush()  # once it has answered, the process may be frozen
 
 
 def run(outbox: Outbox, event: Mapping[str, Any], time_left_ms: int) -> dict[str, Any]:
@@ -120,10 +125,15 @@ def _outbox() -> Outbox:
     )
 
 
-def _courier(environment: Environment) -> Any:
+@functools.cache
+def _spans() -> Spans:
+    return open_spans(Environment.read(os.environ), "outbox-callback")
+
+
+def _courier(environment: Environment) -> Courier:
     sender = Sender(allow_local=environment.stage == "local")
 
     def deliver(url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
         return sender.send(url, body, headers)
 
-    return deliver
+    return told(deliver, _spans())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdk_app import bundle, interpreters, target
-from taskgate.settings import Environment
+from taskgate.settings import Environment, stage
 
 MB = 1024 * 1024
 ELF_MACHINE = {62: "x86_64", 183: "aarch64"}
@@ -166,3 +166,20 @@ def test_a_python_of_another_version_is_never_taken_for_the_targets(monkeypatch)
     )
     monkeypatch.setattr(interpreters, "_install", lambda version: "installed")
     assert interpreters.find("3.99") == "installed"
+
+
+def test_what_sends_spans_is_in_the_bundle_of_a_stage_that_names_a_collector_only(host):
+    chosen = replace(stage("local"), otlp_endpoint="http://127.0.0.1:1")
+    wanting = bundle.build(target.host(), bundle.extras_of(chosen)).folder
+    script = f"import sys; sys.path.insert(0, {str(wanting)!r}); import functions.api.handler as h"
+    told = {**environment().as_variables(), "TASKGATE_OTLP_ENDPOINT": "http://127.0.0.1:1"}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"{script}; assert h._SPANS.on; h._SPANS.flush()"],
+        env={**told, "AWS_DEFAULT_REGION": "eu-west-1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not (host / "opentelemetry").exists()
+    assert bundle.extras_of(stage("local")) == ()

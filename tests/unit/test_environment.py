@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from taskgate.errors import BadSetting
-from taskgate.settings import Environment
+from taskgate.settings import Environment, stage
 from tests.unit.gateway.test_worker_gateway import ENVIRONMENT
 
 WRITTEN = ENVIRONMENT.as_variables()
-SINCE = ("TRUSTED_ISSUER", "EVENT_BUS", "SALVAGE_SECONDS", "UPLOAD_DAYS", "UPLOAD_BYTES")
+SINCE = (
+    "TRUSTED_ISSUER",
+    "EVENT_BUS",
+    "OTLP_ENDPOINT",
+    "SALVAGE_SECONDS",
+    "UPLOAD_DAYS",
+    "UPLOAD_BYTES",
+)
 
 
 def test_what_an_earlier_stack_did_not_write_yet_has_its_default() -> None:
@@ -34,3 +43,13 @@ def test_what_nobody_can_guess_is_missed_by_its_name(name: str) -> None:
 def test_a_default_takes_the_place_of_nothing_only(value: str) -> None:
     with pytest.raises(BadSetting, match="UPLOAD_DAYS"):
         Environment.read({**WRITTEN, "TASKGATE_UPLOAD_DAYS": value})
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "collector:4318", "ftp://collector", "https://user:secret@collector", "https://c/?key=k"],
+)
+def test_a_collector_is_named_by_a_plain_address_with_no_secret_in_it(url: str) -> None:
+    with pytest.raises(BadSetting, match="otlp_endpoint"):
+        replace(stage("local"), otlp_endpoint=url)
+    assert replace(stage("local"), otlp_endpoint="https://collector.example:4318/otlp")

@@ -12,7 +12,9 @@ from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import LEAVE
 from taskgate.lifecycle.states import State, Verb
 from taskgate.settings import Timing
+from taskgate.spans import Span, Spans
 from taskgate.task import Task
+from taskgate.tracing import span_id
 
 
 class Noted(Protection):
@@ -107,3 +109,27 @@ def test_the_drain_and_the_way_out_fit_the_time_that_ecs_gives() -> None:
     assert WorkerSettings(pool="gpu").drain + LEAVE < Timing().stop_timeout
     most = WorkerSettings.read({"TASKGATE_POOL": "gpu", "TASKGATE_DRAIN": "110"})
     assert most.drain + LEAVE < 120
+
+
+class Told:
+    """A sink for spans that notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def put(self, span: Span) -> None:
+        self.asked.append(f"{span.name} {span.span_id}")
+
+    def flush(self) -> None:
+        self.asked.append("flush")
+
+
+def test_a_worker_that_leaves_sends_the_span_of_its_last_run(world: WorkerWorld) -> None:
+    sink = Told()
+    task_id = world.submit("steps", seconds=0.2, text="3")
+    stop = world.start(spans=Spans(sink))
+    world.wait_for(task_id, State.PROCESSING)
+    stop.ask("SIGTERM")
+    world.join()
+    assert world.task(task_id).state is State.SUCCEEDED
+    assert sink.asked == [f"run {span_id(task_id, 'run', 1)}", "flush"]

@@ -28,6 +28,7 @@ from taskgate.lifecycle.retry import RetryPolicy
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
+from taskgate.spans import NOBODY
 from taskgate.task import CancelMode, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory import MemoryWorld
@@ -135,6 +136,7 @@ class WorkerWorld:
         given = {"pool": "chaos", "drain": 10, "preload": False, "kill_grace": 1, "watch": 0.2}
         given |= settings
         checks, protection = given.pop("checks", ()), given.pop("protection", Protection())
+        spans = given.pop("spans", NOBODY)
         made = WorkerSettings(scratch=self.tmp_path, **given)
         ports = self.memory.ports
         return Workplace(
@@ -146,6 +148,7 @@ class WorkerWorld:
             stop=Stop(made.drain),
             protection=protection,
             checks=checks,
+            spans=spans,
             health=Health(made.health),
         )
 

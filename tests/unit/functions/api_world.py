@@ -15,6 +15,7 @@ from functions.api import service as api
 from functions.api.desk import Desk
 from functions.http.service import Service
 from functions.logs import json_logger
+from functions.outbox_callback.telling import told
 from functions.rooms import Room
 from taskgate.catalog import CATALOG, Catalog
 from taskgate.gateway.office import bulk_working
@@ -29,6 +30,7 @@ from taskgate.ports import Ports
 from taskgate.principal import SCOPES, USER_SCOPES, Principal
 from taskgate.routes import ROUTES, Route
 from taskgate.settings import Environment
+from taskgate.spans import NOBODY, Spans
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
 from taskgate.testing.memory_plans import MemoryPlans
@@ -94,6 +96,7 @@ class ApiWorld:
         catalog: Catalog = CATALOG,
         between: Callable[[Ports], Ports] = lambda ports: ports,
         stage: str = "local",
+        spans: Spans = NOBODY,
     ) -> None:
         self.world = MemoryWorld()
         self.plans = MemoryPlans()
@@ -106,7 +109,7 @@ class ApiWorld:
             ports=self.world.ports,
             catalog=catalog,
             environment=room.environment,
-            courier=self._post,
+            courier=told(self._post, spans),
             secrets=self._secrets,
             draw=lambda: 0.5,
             sleep=self.world.clock.advance,
@@ -122,6 +125,7 @@ class ApiWorld:
             cursors=Cursors(self._cursor_key),
             catalog=catalog,
             sleep=self._sleep,
+            spans=spans,
         )
         self.api = Rooms(
             api=Service(desk, api.VERBS, json_logger("api"), "local"),

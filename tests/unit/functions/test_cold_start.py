@@ -76,3 +76,22 @@ def test_a_room_imports_no_more_than_it_needs(room: str) -> None:
     code = f"import sys, json, functions.{room}.handler; print(json.dumps(list(sys.modules)))"
     loaded = set(json.loads(_python(code)))
     assert not loaded & LEFT_OUT[room]
+    assert not [name for name in loaded if name.startswith("opentelemetry")]
+
+
+def test_a_room_that_tells_a_collector_needs_no_word_from_it_to_come_up() -> None:
+    code = "import sys, functions.api.handler; print('opentelemetry.sdk' in sys.modules)"
+    assert _python(code, TASKGATE_OTLP_ENDPOINT="http://127.0.0.1:1").split() == ["True"]
+
+
+def test_a_collector_without_the_extra_fails_the_cold_start_by_its_name() -> None:
+    code = """
+import sys
+sys.modules["opentelemetry"] = None
+from taskgate.errors import BadSetting
+try:
+    import functions.api.handler
+except BadSetting as error:
+    print(error)
+"""
+    assert "taskgate[otlp]" in _python(code, TASKGATE_OTLP_ENDPOINT="http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that answers as a test tells it to: an ECS agent, an instance's metadata."""
+"""An HTTP server on loopback that answers as a test tells it to: an ECS agent, an instance's metadata, a collector."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ def served(answer: Callable[[Asked], Answer]) -> Iterator[Loopback]:
             self._serve()
 
         def do_PUT(self) -> None:
+            self._serve()
+
+        def do_POST(self) -> None:
             self._serve()
 
         def _serve(self) -> None:
