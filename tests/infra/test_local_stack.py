@@ -69,7 +69,7 @@ def test_an_unchanged_stack_is_deployed_again_without_a_new_synth(stack, monkeyp
     monkeypatch.setattr(assembly, "fingerprint", lambda stage_name: "same" * 4)
     made = []
     monkeypatch.setattr(
-        assembly, "_synthesise_into", lambda folder, stage_name: made.append(folder.mkdir())
+        assembly, "_synthesise_into", lambda folder, label, context: made.append(folder.mkdir())
     )
     folder = assembly.synthesise("local")
     try:
