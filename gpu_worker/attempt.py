@@ -179,9 +179,9 @@ class Attempt:
 def failure_of(word: Failed) -> Failure:
     """The gateway's form of what the child said."""
     return Failure(
-        ErrorCode(word.code),
+        word.code,
         word.message,
-        ErrorClass(word.error_class),
+        word.error_class,
         word.details,
         word.retry_after,
     )

@@ -38,8 +38,8 @@ def failed(number: int, error: BaseException, verdict: Verdict) -> Failed:
     """The word for the supervisor, with its texts capped whatever the exception holds."""
     return Failed(
         number=number,
-        code=verdict.code.value,
-        error_class=verdict.error_class.value,
+        code=verdict.code,
+        error_class=verdict.error_class,
         message=storable(_message(error), MAX_MESSAGE),
         details=_details(error),
         retry_after=_retry_after(error) if verdict.error_class is ErrorClass.TRANSIENT else None,

@@ -11,6 +11,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
+from taskgate.lifecycle.retry import ErrorClass, ErrorCode
+
 
 class BrokenFrame(Exception):
     """The other side sent something that is not a message."""
@@ -120,8 +124,8 @@ class Failed:
     """Word: the run, or a runner's setup (`number` 0), ended with an exception."""
 
     number: int
-    code: str
-    error_class: str
+    code: ErrorCode
+    error_class: ErrorClass
     message: str
     details: str = ""
     retry_after: float | None = None
@@ -138,8 +142,8 @@ class Stopped:
 Order = Load | Run | Cancel | Drain | TimeLeft
 Word = Ready | Loaded | Progressed | Saved | Extend | Snoozed | Finished | Failed | Stopped
 
-_KINDS: Final[Mapping[str, type[Any]]] = {
-    kind.__name__: kind
+_KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    kind.__name__: TypeAdapter(kind)
     for kind in (
         *(Load, Run, Cancel, Drain, TimeLeft),
         *(Ready, Loaded, Progressed, Saved, Extend, Snoozed, Finished, Failed, Stopped),
@@ -154,9 +158,13 @@ def encode(message: Order | Word) -> bytes:
 
 
 def decode(line: bytes) -> Any:
-    """The message of one line; raises `BrokenFrame`."""
+    """The message of one line, each part of the kind that it should be; raises `BrokenFrame`."""
     try:
-        frame = json.loads(line)
-        return _KINDS[frame.pop("kind")](**frame)
+        frame = json.loads(line, parse_constant=_no_number)
+        return _KINDS[frame.pop("kind")].validate_python(frame)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BrokenFrame(f"not a message: {line[:80]!r}") from error
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")

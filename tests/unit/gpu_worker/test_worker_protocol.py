@@ -48,7 +48,7 @@ MESSAGES = [
     Loaded("m:C"),
     Progressed(1, 0.5, TEXT),
     Saved(1, TEXT),
-    Finished(1, [["a.txt", "/f/a.txt", "text/plain"]], '{"a":1}'),  # type: ignore[list-item]
+    Finished(1, [("a.txt", "/f/a.txt", "text/plain")], '{"a":1}'),
     Failed(number=1, code="model_error", error_class="transient", message=TEXT, restart=True),
     Stopped(1),
     Extend(1, 90.5),
@@ -77,6 +77,24 @@ def test_every_message_survives_the_line_and_is_one_ascii_line(message: object) 
     "line", [b"", b"noise", b"[]", b"3", b"{}", b'{"kind": "Popen"}', b'{"kind": "Load", "x": 1}']
 )
 def test_what_is_no_message_is_a_broken_frame(line: bytes) -> None:
+    with pytest.raises(BrokenFrame):
+        decode(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"kind": "Failed", "number": 1, "code": "no_such", "error_class": "crash", "message": ""}',
+        b'{"kind": "Failed", "number": 1, "code": "poison", "error_class": "no", "message": ""}',
+        b'{"kind": "Snoozed", "number": 1, "seconds": NaN}',
+        b'{"kind": "Snoozed", "number": 1, "seconds": "soon"}',
+        b'{"kind": "Snoozed", "number": {}, "seconds": 1}',
+        b'{"kind": "Finished", "number": 1, "files": [["out"]]}',
+        b'{"kind": "Finished", "number": 1, "files": 7}',
+        b'{"kind": ["Failed"]}',
+    ],
+)
+def test_a_child_that_was_taken_over_can_say_nothing_that_ends_its_worker(line: bytes) -> None:
     with pytest.raises(BrokenFrame):
         decode(line)
 
