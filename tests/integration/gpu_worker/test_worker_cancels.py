@@ -87,9 +87,9 @@ def test_a_cancel_that_comes_while_the_result_is_written_wins(world: WorkerWorld
     task_id = world.submit("echo")
     put = world.memory.results.put
 
-    def cancel_then_put(key: str, path: str, content_type: str) -> None:
+    def cancel_then_put(key: str, path: str, content_type: str) -> bool:
         world.cancel(task_id, "hard")
-        put(key, path, content_type)
+        return put(key, path, content_type)
 
     world.memory.results.put = cancel_then_put  # type: ignore[method-assign]
     world.start()
