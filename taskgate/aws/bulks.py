@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
-from taskgate.aws.clients import available, code_of
+from taskgate.aws import guarded
+from taskgate.aws.clients import available
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.bulks import KEPT_SECONDS, Bulk, from_text, to_text
 from taskgate.ports import Page
@@ -38,28 +37,7 @@ class DynamoBulks:
         return from_text(text_of(item, "bulk"), int_of(item, "version")) if item else None
 
     def write_bulk(self, bulk: Bulk) -> bool:
-        item = _encode(bulk)
-        arguments: Any = {
-            "ConditionExpression": "attribute_not_exists(#version)",
-            "ExpressionAttributeNames": {"#version": "version"},
-        }
-        if bulk.version:
-            arguments["ConditionExpression"] = "#version = :version"
-            arguments["ExpressionAttributeValues"] = {":version": n(bulk.version)}
-        try:
-            with available():
-                self._client.put_item(
-                    TableName=self._table,
-                    Item=item,
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    **arguments,
-                )
-        except ClientError as error:
-            if code_of(error) != "ConditionalCheckFailedException":
-                raise
-            # Ours, when an earlier try of the SDK had won and only its answer was lost.
-            return error.response.get("Item") == item
-        return True
+        return guarded.put_version(self._client, self._table, _encode(bulk), bulk.version)
 
     def list_bulks(self, start: str | None = None) -> Page[Bulk]:
         more: Any = {"ExclusiveStartKey": {"owner": s(LISTED), **_key(start)}} if start else {}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
-from taskgate.aws.clients import available, code_of
+from taskgate.aws import guarded
+from taskgate.aws.clients import available
 from taskgate.aws.trails import trail, trail_of
 from taskgate.aws.values import Item, Value, b, int_of, n, s, ss, text_of
 from taskgate.errors import IdTaken
@@ -71,24 +70,9 @@ class DynamoKeys:
     def _write(
         self, key: ApiKey, condition: str, names: dict[str, str], values: dict[str, Value]
     ) -> bool:
-        item = _encode(key)
-        arguments: Any = {"ExpressionAttributeValues": values} if values else {}
-        try:
-            with available():
-                self._client.put_item(
-                    TableName=self._table,
-                    Item=item,
-                    ConditionExpression=condition,
-                    ExpressionAttributeNames=names,
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    **arguments,
-                )
-        except ClientError as error:
-            if code_of(error) != "ConditionalCheckFailedException":
-                raise
-            # Ours, when an earlier try of the SDK had won and only its answer was lost.
-            return error.response.get("Item") == item
-        return True
+        guard: dict[str, Any] = {"ExpressionAttributeValues": values} if values else {}
+        guard |= {"ConditionExpression": condition, "ExpressionAttributeNames": names}
+        return guarded.put(self._client, self._table, _encode(key), **guard)
 
 
 def _encode(key: ApiKey) -> dict[str, Value]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import ClientError
-
-from taskgate.aws.clients import available, code_of
+from taskgate.aws import guarded
+from taskgate.aws.clients import available
 from taskgate.aws.trails import trail, trail_of
 from taskgate.aws.values import Item, Value, int_of, n, s, ss, text_of
 from taskgate.plans import Plan
@@ -35,28 +34,7 @@ class DynamoPlans:
         return _decode(item) if item else None
 
     def write_plan(self, plan: Plan) -> bool:
-        item = _encode(plan)
-        arguments: Any = {
-            "ConditionExpression": "attribute_not_exists(#version)",
-            "ExpressionAttributeNames": {"#version": "version"},
-        }
-        if plan.version:
-            arguments["ConditionExpression"] = "#version = :version"
-            arguments["ExpressionAttributeValues"] = {":version": n(plan.version)}
-        try:
-            with available():
-                self._client.put_item(
-                    TableName=self._table,
-                    Item=item,
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    **arguments,
-                )
-        except ClientError as error:
-            if code_of(error) != "ConditionalCheckFailedException":
-                raise
-            # Ours, when an earlier try of the SDK had won and only its answer was lost.
-            return error.response.get("Item") == item
-        return True
+        return guarded.put_version(self._client, self._table, _encode(plan), plan.version)
 
     def list_plans(self) -> Sequence[Plan]:
         with available():

@@ -6,9 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
-from taskgate.aws.clients import available, code_of
+from taskgate.aws import guarded
+from taskgate.aws.clients import available
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.switches import Act, Kind, Switch, Switches
 
@@ -31,28 +30,7 @@ class DynamoSwitches:
         return _decode(item) if item else Switches()
 
     def write_switches(self, switches: Switches) -> bool:
-        item = _encode(switches)
-        arguments: Any = {
-            "ConditionExpression": "attribute_not_exists(#version)",
-            "ExpressionAttributeNames": {"#version": "version"},
-        }
-        if switches.version:
-            arguments["ConditionExpression"] = "#version = :version"
-            arguments["ExpressionAttributeValues"] = {":version": n(switches.version)}
-        try:
-            with available():
-                self._client.put_item(
-                    TableName=self._table,
-                    Item=item,
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    **arguments,
-                )
-        except ClientError as error:
-            if code_of(error) != "ConditionalCheckFailedException":
-                raise
-            # Ours, when an earlier try of the SDK had won and only its answer was lost.
-            return error.response.get("Item") == item
-        return True
+        return guarded.put_version(self._client, self._table, _encode(switches), switches.version)
 
 
 def _encode(switches: Switches) -> dict[str, Value]:
