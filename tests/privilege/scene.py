@@ -64,6 +64,8 @@ class Scene:
     client: Taskgate = field(init=False)
     worker: Role = field(init=False)
     """The role that the workers run under."""
+    workers: list[Child] = field(default_factory=list)
+    """Every worker that it started; the stack may have had others before."""
 
     def _orphan(self, handle: TaskHandle) -> None:
         """A file that the lost attempt had uploaded before it died."""
@@ -132,6 +134,7 @@ class Scene:
     def _working(self, *pools: str, **settings: str) -> Iterator[list[Child]]:
         extra = {**credentials(self.stack), **settings}
         workers = [self.stack.start_worker(pool, extra) for pool in pools]
+        self.workers += workers
         try:
             yield workers
         finally:
