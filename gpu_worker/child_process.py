@@ -16,8 +16,8 @@ from typing import Final
 
 from gpu_worker.channel import Channel, ChannelClosed
 from gpu_worker.protocol import BrokenFrame, Order, Word
-from gpu_worker.scratch import remove
 from taskgate.events import event
+from taskgate.scratch import remove
 
 SEND_LIMIT: Final = 30.0
 """Seconds. A child that does not take its orders for so long is as good as dead."""

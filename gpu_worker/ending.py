@@ -14,12 +14,12 @@ from typing import Final
 from gpu_worker.gpu_time import account
 from gpu_worker.heart import Heart
 from gpu_worker.outcome import Broken, Canceled, Done, Interrupted, Lost, Outcome, Snoozed
-from gpu_worker.scratch import remove
 from taskgate.errors import Refused, Unavailable
 from taskgate.events import event, swallowed
 from taskgate.gateway.work.worker import SNOOZE, Failure, Held, WorkerGateway
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
+from taskgate.scratch import remove
 from taskgate.spans import NOBODY, Spans
 from taskgate.task import Task
 

@@ -12,10 +12,10 @@ from gpu_worker.child_process import Child, Death
 from gpu_worker.fitness import Check, family_is_gone, first_problem
 from gpu_worker.limits import startup_timeout
 from gpu_worker.protocol import Failed, Load, Loaded, Ready, Word
-from gpu_worker.scratch import Scratch
 from gpu_worker.stop import Stop
 from taskgate.catalog import TaskType
 from taskgate.events import event
+from taskgate.scratch import Scratch
 
 BOOT_LIMIT: Final = 60.0
 """Seconds until the child's interpreter must be up."""

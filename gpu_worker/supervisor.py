@@ -29,7 +29,6 @@ from gpu_worker.patience import NotFetched, Patience
 from gpu_worker.presence import Presence
 from gpu_worker.protection import Protection
 from gpu_worker.protocol import Run
-from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import Stop
 from gpu_worker.veil import Veil
@@ -41,6 +40,7 @@ from taskgate.gateway.work.worker import Failure, Held, Released, WorkerGateway
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.ports import Delivery, Ports
 from taskgate.roster import BEATS_A_SIGN
+from taskgate.scratch import Scratch
 from taskgate.settings import Environment
 from taskgate.spans import NOBODY, Spans
 
@@ -52,6 +52,8 @@ _MARGIN: Final = 1.0
 _LOOK_AGAIN_AFTER: Final = 2.0
 SETUPS_IN_A_ROW: Final = 2
 """So many setups that failed with a task in hand say that the host, not the task, is at fault."""
+SCRATCH: Final = "taskgate-worker-"
+"""Begins the name of a worker's folder: the next worker clears those whose owners are gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ class Supervisor:
 
     def serve(self) -> int:
         """Returns the exit code, with no child, no thread and no file left behind."""
-        scratch = Scratch(self._settings.scratch)
+        scratch = Scratch(self._settings.scratch, SCRATCH)
         preload = self._types if self._settings.preload else ()
         place, health = self._place, self._place.health
         nursery = Nursery(

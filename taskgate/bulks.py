@@ -121,6 +121,8 @@ class Bulk:
     """Met again, or done by a run that died before it was written down."""
     failed: Mapping[str, int] = field(default_factory=dict)
     """How many were left as they were, by the reason."""
+    refused: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Which those are, so that one that is met again is counted once: their ids by the reason."""
     version: int = 0
 
     @property
@@ -159,15 +161,19 @@ class BulkStore(Protocol):
 def to_text(bulk: Bulk) -> str:
     """All but the version, as JSON."""
     fields = {**asdict(bulk), "wanted": _plain(bulk.wanted)}
-    return json.dumps({name: value for name, value in fields.items() if name != "version"})
+    # An earlier version, which runs beside us while a deploy goes on, knows no `refused`.
+    unsaid = {"version"} if bulk.refused else {"version", "refused"}
+    return json.dumps({name: value for name, value in fields.items() if name not in unsaid})
 
 
 def from_text(text: str, version: int) -> Bulk:
     """What `to_text` wrote."""
     fields = json.loads(text)
+    # A later version, which runs beside us while a deploy goes on, may have added to it.
+    known = {name: value for name, value in fields.items() if name in Bulk.__dataclass_fields__}
     return Bulk(
         **{
-            **fields,
+            **known,
             "act": BulkAct(fields["act"]),
             "state": BulkState(fields["state"]),
             "operator": Owner(**fields["operator"]),

@@ -6,7 +6,7 @@ code  meaning
 0     done
 1     the task ended without a result, or `reconcile` or `redrive` leaves something undone
 2     the command, its options or its settings are wrong
-3     there is no such task
+3     there is no such task, key or bulk act
 4     the gateway refused the request (any other 4xx)
 5     the gateway is out of reach or could not serve the request (5xx)
 6     the wait timed out; the task goes on

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from taskgate.cli.connection import find_note
 from taskgate.cli.exits import CommandError, Exit
 
 if TYPE_CHECKING:
+    from taskgate.errors import Problem
     from taskgate.ports import Ports
     from taskgate.principal import Principal
     from taskgate.settings import Environment
@@ -79,12 +81,17 @@ def at_work() -> Iterator[None]:
         # The fields' own words, where there are any: the problem's speak of a request over HTTP.
         named = "; ".join(f"{f.field}: {f.message}" for f in error.fields)
         raise CommandError(
-            named or str(error), "Correct the command; nothing was changed.", Exit.USAGE
+            named or str(error), "Correct the command; nothing was changed.", _exit_of(error)
         ) from error
     except Unavailable as error:
         raise CommandError(
             f"AWS could not answer just now: {error}", "Try again in a minute.", Exit.UNREACHABLE
         ) from error
+
+
+def _exit_of(error: Problem) -> Exit:
+    """As the same problem's over HTTP, so that a script need not know which way a command goes."""
+    return Exit.NOT_FOUND if error.status == HTTPStatus.NOT_FOUND else Exit.USAGE
 
 
 def _environment(stage_name: str) -> Environment:

@@ -80,10 +80,11 @@ def plain(text: str) -> str:
 
 
 def size_of(count: int) -> str:
-    """A count of bytes for people."""
-    size = float(count)
-    for unit in ("B", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+    """A count of bytes for people, in the units in which the limits are said: 20 MiB, 1.5 KiB."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        # What rounds to 1024.0 is one of the next unit.
+        if round(size, 1) < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.1f}".removesuffix(".0") + f" {unit}"

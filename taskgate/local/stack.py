@@ -8,14 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from taskgate.edge import Edge
 from taskgate.local.deploy import Deployed, deploy
 from taskgate.local.emulator import Emulator
 from taskgate.local.process import Child
 from taskgate.local.workers import start_worker
+from taskgate.scratch import Scratch
 from taskgate.settings import Environment, stage
+
+MARK: Final = "taskgate-stack-"
+"""Begins the name of a stack's temporary folder."""
 
 
 class LocalStackError(Exception):
@@ -46,8 +50,12 @@ class LocalStack:
         origins: tuple[str, ...] = (),
         say: Callable[[str], None] = _say_nothing,
     ) -> None:
-        self._temporary = folder is None
-        self.folder = folder or Path(tempfile.mkdtemp(prefix="taskgate-"))
+        self._temporary: Scratch | None = None
+        if folder is None:
+            # Killed, it cannot remove its folder: the next one does.
+            self._temporary = Scratch(Path(tempfile.gettempdir()), MARK)
+            folder = self._temporary.base
+        self.folder = folder
         self._persist = persist
         self._record = record
         self._say = say
@@ -128,7 +136,7 @@ class LocalStack:
         self._emulator = self._deployed = None
         shutil.rmtree(self.folder / "tmp", ignore_errors=True)
         if self._temporary:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._temporary.close()
 
     def _invoke(self, function: str) -> None:
         answer = self.client("lambda").invoke(FunctionName=f"{self._stage.prefix}-{function}")

@@ -34,6 +34,7 @@ RUNNING = replace(
     due_at=5,
     position=(3, "9 task_1"),
     failed={"it is queued": 2},
+    refused={"it is queued": ["task_1", "task_2"]},
 )
 
 

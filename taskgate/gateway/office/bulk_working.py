@@ -6,8 +6,8 @@ of it; the next run meets those tasks again, finds the bulk's id in their histor
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +28,9 @@ LEASE_MS: Final = 90_000
 MAX_ROUNDS: Final = 3
 """Live tasks move in their index while it is read: it is read until a round finds nothing to do."""
 MAX_REASONS: Final = 10
+MAX_REFUSED: Final = 1_000
+"""Of so many it is known which they are; beyond, one that is met again is counted again."""
+OTHER: Final = "other"
 _DONE: Final = ""
 _FOUND_DONE: Final = "found done"
 _UNFIT: Final = "unfit"
@@ -75,14 +78,12 @@ def _page(ports: Ports, catalog: Catalog, bulk: Bulk, index: Sequence[Part]) -> 
     """The bulk after its next page of tasks."""
     number, start = bulk.position
     page = index[number](start)
-    outcomes = Counter(_act(ports, catalog, bulk, task_id) for task_id in page.rows)
-    done, again = outcomes.pop(_DONE, 0), outcomes.pop(_FOUND_DONE, 0)
-    outcomes.pop(_UNFIT, None)
+    outcomes = {task_id: _act(ports, catalog, bulk, task_id) for task_id in page.rows}
+    met = Counter(outcomes.values())
     bulk = replace(
-        bulk,
-        done=bulk.done + done,
-        found_done=bulk.found_done + (again if bulk.rounds == 0 else 0),
-        failed=_told(Counter(bulk.failed) + outcomes),
+        _told(bulk, outcomes),
+        done=bulk.done + met[_DONE],
+        found_done=bulk.found_done + (met[_FOUND_DONE] if bulk.rounds == 0 else 0),
         position=(number, page.next) if page.next else (number + 1, None),
     )
     return bulk if bulk.position[0] < len(index) else _round_over(ports, bulk, len(index))
@@ -164,8 +165,27 @@ def _operator(bulk: Bulk) -> Principal:
     return Principal(bulk.operator, scopes, 1, bulk.key_id)
 
 
-def _told(failed: Counter[str]) -> dict[str, int]:
+def _told(bulk: Bulk, outcomes: Mapping[str, str]) -> Bulk:
+    """The bulk with what was left of a page. Tasks are counted, not tries: of one that is met again the
+    last word counts, and one that was done after all was not left.
+    """
+    reasons = {i: reason for reason, ids in bulk.refused.items() for i in ids}
+    failed = Counter(bulk.failed)
+    for task_id, outcome in outcomes.items():
+        if outcome in (_FOUND_DONE, _UNFIT):
+            continue
+        if before := reasons.pop(task_id, None):
+            failed[before] -= 1
+        if outcome != _DONE:
+            reason = _named(outcome, failed)
+            failed[reason] += 1
+            reasons[task_id] = reason
+    refused: dict[str, list[str]] = defaultdict(list)
+    for task_id, reason in list(reasons.items())[:MAX_REFUSED]:
+        refused[reason].append(task_id)
+    return replace(bulk, failed=dict(+failed), refused=dict(refused))
+
+
+def _named(reason: str, failed: Counter[str]) -> str:
     """Few reasons by name, the rest in one: the item must not grow with the mess."""
-    named = dict(failed.most_common(MAX_REASONS))
-    rest = failed.total() - sum(named.values())
-    return {**named, "other": named.get("other", 0) + rest} if rest else named
+    return reason if reason in failed or len(failed) < MAX_REASONS else OTHER

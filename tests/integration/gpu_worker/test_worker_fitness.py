@@ -13,11 +13,11 @@ from worker_world import WorkerWorld, until
 from gpu_worker import child_process
 from gpu_worker.child_process import Child
 from gpu_worker.nursery import Nursery, Unfit
-from gpu_worker.scratch import Scratch
 from gpu_worker.stop import Stop
 from taskgate.errors import Unavailable
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
+from taskgate.scratch import Scratch
 
 
 def test_a_model_that_never_gets_ready_ends_the_worker_within_its_start_up_limit(
@@ -74,7 +74,7 @@ def test_a_child_that_even_a_kill_does_not_end_makes_the_worker_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_process, "KILL_LIMIT", 0.0)
-    scratch, stop = Scratch(tmp_path), Stop(1)
+    scratch, stop = Scratch(tmp_path, "fit-"), Stop(1)
     nursery = Nursery(scratch, (), (), stop)
     child = nursery.child()
     assert isinstance(child, Child)

@@ -71,7 +71,6 @@ def test_a_plan_that_fits_nothing_offers_nothing_to_confirm(world: World, run: R
         (("plan", "cancel", "--reason", "x"), "this would be every task"),
         (("plan", "redrive", "--tenant", "a", "--reason", "x"), "or give the day"),
         (("plan", "cancel", "--state", "lost", "--reason", "x"), "lost"),
-        (("confirm", "bulk_none", "t"), "no such bulk act"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(
@@ -80,3 +79,13 @@ def test_what_cannot_be_done_is_refused_in_words(
     ran = run("bulk", *command, "--stage", "dev")
     assert ran.code == 2
     assert says in ran.stderr
+
+
+@pytest.mark.parametrize("command", [("show",), ("stop",), ("confirm", "t")], ids=lambda c: c[0])
+def test_an_unknown_bulk_act_exits_as_whatever_is_not_there(
+    world: World, run: Run, command: tuple[str, ...]
+) -> None:
+    verb, *token = command
+    ran = run("bulk", verb, "bulk_none", *token, "--stage", "dev")
+    assert ran.code == 3
+    assert "no such bulk act" in ran.stderr

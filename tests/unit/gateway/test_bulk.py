@@ -16,6 +16,7 @@ from taskgate.errors import (
     InvalidRequest,
     MissingScope,
     TaskNotFound,
+    VerbNotAllowed,
 )
 from taskgate.gateway.office import bulk as bulk_acts
 from taskgate.gateway.office import bulk_working
@@ -325,3 +326,61 @@ def test_a_task_that_cannot_be_told_of_is_counted_with_the_reason_and_holds_up_n
     assert work(api) == 1
     after = now_of(api, bulk)
     assert (after.done, sum(after.failed.values()), after.state) == (1, 1, BulkState.DONE)
+
+
+def test_a_task_that_each_round_meets_and_leaves_is_counted_once(
+    api: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubborn, *_ = waiting(api, 5)
+    real: Callable[..., Any] = bulk_working._VERBS[BulkAct.CANCEL]
+    tries = []
+
+    def refusing(*arguments: Any) -> None:
+        if arguments[3].id == stubborn:
+            tries.append(stubborn)
+            raise VerbNotAllowed("it moved on")
+        real(*arguments)
+
+    monkeypatch.setitem(bulk_working._VERBS, BulkAct.CANCEL, refusing)
+    bulk = confirmed(api, BulkAct.CANCEL)
+    assert work(api) == 4
+    after = now_of(api, bulk)
+    assert len(tries) == bulk_working.MAX_ROUNDS
+    assert (after.done, dict(after.failed), after.left) == (4, {"it moved on": 1}, 0)
+
+
+def test_a_task_that_a_later_round_acts_on_was_not_left(
+    api: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, *_ = waiting(api, 5)
+    real: Callable[..., Any] = bulk_working._VERBS[BulkAct.CANCEL]
+    moved = [VerbNotAllowed("it moved on")]
+
+    def refusing_once(*arguments: Any) -> None:
+        if arguments[3].id == late and moved:
+            raise moved.pop()
+        real(*arguments)
+
+    monkeypatch.setitem(bulk_working._VERBS, BulkAct.CANCEL, refusing_once)
+    bulk = confirmed(api, BulkAct.CANCEL)
+    assert work(api) == 5
+    after = now_of(api, bulk)
+    assert (after.done, dict(after.failed)) == (5, {})
+
+
+def test_of_many_reasons_few_are_named_and_the_item_stays_small(
+    api: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(api, 30)
+
+    def refusing(*arguments: Any) -> None:
+        raise VerbNotAllowed(f"for a reason of {arguments[3].id}")
+
+    monkeypatch.setitem(bulk_working._VERBS, BulkAct.CANCEL, refusing)
+    monkeypatch.setattr(bulk_working, "MAX_REFUSED", 20)
+    bulk = confirmed(api, BulkAct.CANCEL)
+    assert work(api) == 0
+    after = now_of(api, bulk)
+    assert len(after.failed) == bulk_working.MAX_REASONS + 1
+    assert sum(map(len, after.refused.values())) == 20
+    assert sum(after.failed.values()) == 30 + 2 * 10, "those beyond are counted with each round"

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from gpu_worker import fitness, logs
 from gpu_worker.__main__ import worker_id
 from gpu_worker.order import order_for
 from gpu_worker.protocol import Run
-from gpu_worker.scratch import Scratch
 from gpu_worker.settings import WorkerSettings
 from taskgate.catalog import CATALOG
 from taskgate.errors import BadSetting
@@ -205,39 +203,6 @@ def test_a_lane_whose_visibility_differs_from_the_lease_is_named() -> None:
     assert fitness.lanes_fit_lease(lanes, ["gpu-high"], 45) is None
     problem = fitness.lanes_fit_lease(lanes, ["gpu-high", "gpu-low"], 45)
     assert problem == "visibility timeout is not the lease of 45 s: gpu-low has 10 s"
-
-
-def test_a_scratch_folder_is_private_and_gone_when_closed(tmp_path: Path) -> None:
-    scratch = Scratch(tmp_path)
-    folder = scratch.folder("attempt")
-    (folder / "file").write_text("x")
-    base = folder.parent
-    assert base.stat().st_mode & 0o077 == 0
-    scratch.close()
-    assert not base.exists()
-
-
-def test_only_the_folders_of_dead_workers_are_cleared(tmp_path: Path) -> None:
-    living = Scratch(tmp_path)
-    dead, other = tmp_path / "taskgate-worker-dead", tmp_path / "somebody-elses"
-    for left in (dead, other):
-        left.mkdir()
-        (left / "lock").touch()
-    again = Scratch(tmp_path)
-    assert not dead.exists()
-    assert other.exists()
-    assert len(list(tmp_path.glob("taskgate-worker-*"))) == 2
-    living.close()
-    again.close()
-
-
-def test_workers_that_start_at_once_in_one_folder_do_not_clear_each_other(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(16) as starting:
-        made = list(starting.map(lambda _: Scratch(tmp_path), range(100)))
-    for scratch in made:
-        scratch.folder("attempt")
-        scratch.close()
-    assert not list(tmp_path.iterdir())
 
 
 def test_every_variable_of_the_worker_is_documented() -> None:
