@@ -17,6 +17,17 @@ from typing import Any
 from taskgate.webhooks import ID, WebhookError, verify
 
 MOST_BYTES = 1_000_000
+FIRST = (0, False, "")
+
+
+def order(event: dict[str, Any]) -> tuple[int, bool, str]:
+    """Of two events of a task the greater is the newer; in which order they arrive is not promised.
+
+    A task that was reopened ends again, with a higher generation. Within one, its end comes after
+    whatever was told of the run: of that, what was told later.
+    """
+    news = event["type"] in {"task.progress", "task.stalled"}
+    return event["data"]["generation"], not news, event["timestamp"]
 
 
 @dataclass
@@ -25,6 +36,7 @@ class Inbox:
 
     secrets: tuple[str, ...]
     tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _order: dict[str, tuple[int, bool, str]] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -37,17 +49,17 @@ class Inbox:
             return 401
         with self._lock:
             if headers[ID] not in self._seen:
-                self._keep(event["type"], event["data"])
+                self._keep(event)
                 # Only now: had keeping failed, the next attempt would have to do it.
                 self._seen.add(headers[ID])
         return 204
 
-    def _keep(self, kind: str, task: dict[str, Any]) -> None:
-        known = self.tasks.get(task["id"])
-        # A task that was reopened ends again, with a higher generation; order is not promised.
-        if known is None or known["generation"] <= task["generation"]:
+    def _keep(self, event: dict[str, Any]) -> None:
+        task = event["data"]
+        if self._order.get(task["id"], FIRST) <= order(event):
+            self._order[task["id"]] = order(event)
             self.tasks[task["id"]] = task
-            print(kind, task["id"], flush=True)
+            print(event["type"], task["id"], flush=True)
 
 
 def serve(inbox: Inbox, port: int) -> ThreadingHTTPServer:

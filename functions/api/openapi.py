@@ -12,8 +12,8 @@ from typing import Any, Final
 from functions import VERSION
 from functions.admin import operations as admin
 from functions.admin import schemas as admin_schemas
+from functions.api import event_schemas, schemas
 from functions.api import operations as api
-from functions.api import schemas
 from functions.http import shapes
 from functions.http.answers import JSON
 from functions.http.operation import ALWAYS, DELEGATED, ON_BEHALF_OF, Answered, Operation, Parameter
@@ -67,8 +67,13 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": "./", "description": "Where this document is served."}],
         "paths": dict(paths),
+        "webhooks": event_schemas.webhooks(),
         "components": {
-            "schemas": {**schemas.components(), **admin_schemas.components()},
+            "schemas": {
+                **schemas.components(),
+                **admin_schemas.components(),
+                **event_schemas.SCHEMAS,
+            },
             "examples": {kind.code: {"value": example_of(kind)} for kind in kinds()},
             "securitySchemes": {"key": _KEY},
         },

@@ -52,6 +52,7 @@ def _page(made: Mapping[str, Any]) -> Iterator[str]:
         for method, operation in methods.items():
             yield _row(f"{method.upper()} {path}", operation)
     yield from _details(made)
+    yield from _events(made)
     yield from _problems(made)
 
 
@@ -74,6 +75,28 @@ def _details(made: Mapping[str, Any]) -> Iterator[str]:
             for status, answer in operation["responses"].items():
                 codes = re.findall(r"^- (`\w+`)", answer["description"], re.MULTILINE)
                 yield f"- **{status}** " + (", ".join(codes) or answer["description"])
+
+
+def _events(made: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("", "## What is posted to a `callback_url`", "")
+    yield "How to receive it: [receive callbacks](../how-to/receive-callbacks.md)."
+    for hook in made["webhooks"].values():
+        event = hook["post"]
+        yield from ("", f"### {event['summary']}", "", event["description"])
+        yield from _table("Headers", map(_parameter, event["parameters"]))
+        body = event["requestBody"]["content"]["application/json"]["schema"]
+        schema = made["components"]["schemas"][body["$ref"].rpartition("/")[2]]
+        yield from _table("Body", _shown(schema["properties"], ""))
+
+
+def _shown(properties: Mapping[str, Any], before: str) -> Iterator[str]:
+    for field, about in properties.items():
+        if "properties" in about:
+            yield from _shown(about["properties"], f"{before}{field}.")
+            continue
+        words = "one of " + ", ".join(f"`{w}`" for w in about["enum"]) if "enum" in about else ""
+        told = about.get("description") or words
+        yield f"- `{before}{field}`" + (f": {told}" if told else "")
 
 
 def _table(title: str, rows: Iterator[str]) -> Iterator[str]:

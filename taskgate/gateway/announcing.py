@@ -35,6 +35,7 @@ def told(task: Task) -> dict[str, Any]:
         "generation": task.generation,
         "attempt": task.attempt,
         "parent": task.parent,
+        "reused_from": task.reused_from,
         "created_at": rfc3339(task.created_at),
         "started_at": rfc3339(task.started_at) if task.started_at else None,
         "ended_at": rfc3339(task.ended_at or task.since),

@@ -40,7 +40,7 @@ def current(task: Task, news: str) -> bool:
 
 
 def body(task: Task, pulse: Pulse | None, news: str, now: int) -> str:
-    """The event as a JSON text; `version` orders what a receiver gets out of order."""
+    """The event as a JSON text; `generation` and `timestamp` order what comes out of order."""
     event: dict[str, Any] = {
         "type": news,
         "timestamp": rfc3339(now),
@@ -48,6 +48,7 @@ def body(task: Task, pulse: Pulse | None, news: str, now: int) -> str:
             "id": task.id,
             "type": task.type,
             "state": task.state.value,
+            "generation": task.generation,
             "attempt": task.attempt,
             "version": task.version,
             "progress": pulse.progress if pulse else 0.0,

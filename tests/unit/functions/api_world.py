@@ -36,7 +36,7 @@ from taskgate.testing.memory import MemoryWorld
 from taskgate.testing.memory_plans import MemoryPlans
 from taskgate.webhooks import secrets_for
 from taskgate.webhooks.deriving import key_for
-from tests.unit.functions.documented import assert_documented
+from tests.unit.functions.documented import assert_announced, assert_documented
 from tests.unit.functions.http_events import Answer, http_event
 
 ENVIRONMENT: Final = Environment(
@@ -213,6 +213,7 @@ class ApiWorld:
             self.world.clock.advance(5)
 
     def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+        assert_announced(body)
         self.letters.append((url, headers, body))
         return self.receiver_says.pop(0) if self.receiver_says else Attempt(204, Reason.OK, 3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -23,6 +24,18 @@ def assert_documented(method: str, path: str, answer: Answer) -> None:
         assert f"- `{answer.json['code']}`: " in told["description"]
     if media.endswith("json"):
         assert_fits(answer.json, told["content"][media]["schema"])
+
+
+def assert_announced(body: bytes) -> None:
+    """A letter to a receiver is one of the events that the document promises."""
+    event = json.loads(body)
+    news = event["type"] in {"task.progress", "task.stalled"}
+    assert_fits(event, _hook("taskNews" if news else "taskEnded"))
+
+
+def _hook(name: str) -> dict[str, Any]:
+    content = DOCUMENT["webhooks"][name]["post"]["requestBody"]["content"]
+    return dict(content["application/json"]["schema"])
 
 
 def _operation(method: str, path: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,21 @@ def test_the_next_same_submit_answers_200_with_the_result(api: ApiWorld, tmp_pat
     replay = api.submit({**PROMPT, "metadata": {"try": "2"}}, key="again")
     assert (replay.status, replay.json["id"]) == (200, task["id"])
     assert replay.headers["Idempotent-Replayed"] == "true"
+
+
+def test_the_callback_of_a_given_result_says_whose_it_was_and_that_of_a_run_says_nobodys(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    asking = {**PROMPT, "callback_url": "https://hooks.example.com/taskgate"}
+    source = _salvaged(api, tmp_path)["id"]
+    given = api.submit(asking).json
+    anew = api.submitted(asking)
+    api.succeed(api.claim(), tmp_path, "image.png")
+    api.settle()
+    told = {d["id"]: d for d in (json.loads(body)["data"] for _, _, body in api.letters)}
+    assert told[given["id"]]["reused_from"] == given["reused_from"] == source
+    assert told[given["id"]]["attempt"] == 0
+    assert told[anew]["reused_from"] is None
 
 
 def test_who_refuses_reuse_gets_a_run_and_the_key_knows_the_difference(

@@ -11,6 +11,7 @@ from taskgate.errors import Unavailable
 from taskgate.gateway.outbox import news
 from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.states import State
+from tests.unit.functions.documented import assert_announced
 from tests.unit.gateway.test_settling import DOWN, OK, Post, callback
 from tests.unit.gateway.test_worker_gateway import claimed, gateway
 
@@ -41,6 +42,8 @@ def test_progress_is_told_with_how_far_the_run_is() -> None:
     event = json.loads(body)
     assert (event["type"], event["data"]["id"]) == ("task.progress", task.id)
     assert (event["data"]["progress"], event["data"]["stage"]) == (0.25, "embed")
+    assert event["data"]["generation"] == 0
+    assert_announced(body)
     assert headers["webhook-id"] != f"msg_{task.id.removeprefix('task_')}_0"
 
 

@@ -15,6 +15,7 @@ import pytest
 from functions.outbox_callback.sender import Sender
 from taskgate.gateway.outbox.delivering import Reason
 from taskgate.webhooks import secrets_for, signed
+from tests.unit.functions.documented import assert_announced
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "how-to" / "receive-callbacks.md"
@@ -66,10 +67,34 @@ def test_the_example_lets_no_older_event_overwrite_a_newer_one(inbox, url):
     assert inbox.tasks["task_1"]["state"] == "succeeded"
 
 
+def test_the_example_lets_no_news_of_a_run_overwrite_its_end_or_later_news(inbox, url):
+    def progress(at: str, done: float, generation: int = 1) -> bytes:
+        data = {"id": "task_1", "state": "processing", "generation": generation, "progress": done}
+        event = {"type": "task.progress", "timestamp": f"2026-11-29T{at}.000Z", "data": data}
+        return json.dumps(event).encode()
+
+    def known(raw: bytes) -> tuple[str, float | None]:
+        assert post(url, f"msg_{time.monotonic_ns()}", raw).status == 204
+        return inbox.tasks["task_1"]["state"], inbox.tasks["task_1"].get("progress")
+
+    assert known(progress("11:00:01", 0.5)) == ("processing", 0.5)
+    assert known(progress("11:00:00", 0.25)) == ("processing", 0.5)
+    assert known(body(generation=1)) == ("succeeded", None)
+    assert known(progress("13:00:00", 0.75)) == ("succeeded", None)
+    assert known(progress("13:00:00", 0.1, generation=2)) == ("processing", 0.1)
+
+
 def test_the_example_refuses_what_is_not_ours_and_the_sender_tries_again(inbox, url):
     attempt = post(url, "msg_1", body(), secret=OLD)
     assert (attempt.status, attempt.reason) == (401, Reason.REFUSED)
     assert inbox.tasks == {}
+
+
+def test_the_event_that_the_page_shows_is_one_that_the_document_promises():
+    shown = re.findall(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    events = [text for text in shown if '"timestamp"' in text]
+    assert len(events) == 1
+    assert_announced(events[0].encode())
 
 
 def test_the_python_of_the_how_to_page_runs(capsys):
