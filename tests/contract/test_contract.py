@@ -13,8 +13,8 @@ from functions.authorizer.verdict import verdict
 from taskgate.apikeys import issue
 from taskgate.principal import Principal
 from taskgate.routes import ROUTES, Route
-from taskgate.testing.memory_keys import MemoryKeys
-from taskgate.testing.memory_plans import MemoryPlans
+from taskgate.testing.memory.keys import MemoryKeys
+from taskgate.testing.memory.plans import MemoryPlans
 from tests.contract.asking import Plan, ask
 from tests.contract.gateway import Gateway, served
 from tests.contract.seeded import named, seeded

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from taskgate.testing.audit_conformance import AuditConformance, AuditWorld
+from taskgate.testing.conformance.audit import AuditConformance, AuditWorld
 from tests.unit.test_dynamo_audit import audited
 
 _NUMBERS = itertools.count(1)

@@ -11,7 +11,7 @@ from taskgate.aws.bucket import S3Results
 from taskgate.ports import Ports
 from taskgate.results import Form, Results
 from taskgate.task import Owner
-from taskgate.testing.results_conformance import CONTENT, TERMS, Post, ResultsConformance
+from taskgate.testing.conformance.results import CONTENT, TERMS, Post, ResultsConformance
 from taskgate.uploads import key_of, new_upload_id
 
 

@@ -44,7 +44,7 @@ from taskgate.settings import Environment
 from taskgate.task import Callback, CancelMode, Duty, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.faults import Crash, Fault, Wire
-from taskgate.testing.memory_receivers import MemoryReceivers
+from taskgate.testing.memory.receivers import MemoryReceivers
 from taskgate.webhooks import secrets_for
 
 _LIVES, _YEARS = itertools.count(1), itertools.count(1)

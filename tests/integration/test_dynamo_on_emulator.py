@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from taskgate.testing.conformance import StoreConformance, World
-from taskgate.testing.salvage_conformance import SalvageConformance
+from taskgate.testing.conformance.salvage import SalvageConformance
 
 
 class TestDynamoStoreOnEmulator(StoreConformance, SalvageConformance):

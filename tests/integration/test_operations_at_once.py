@@ -12,7 +12,7 @@ import pytest
 
 from taskgate.gateway.sweep import sweeping
 from taskgate.lifecycle.states import State, Verb
-from taskgate.testing.audit_conformance import AuditWorld
+from taskgate.testing.conformance.audit import AuditWorld
 from tests.unit.test_dynamo_audit import audited
 
 R = TypeVar("R")

@@ -6,7 +6,7 @@ import pytest
 
 from taskgate.ports import Ports
 from taskgate.receivers import Receivers
-from taskgate.testing.receivers_conformance import ReceiversConformance
+from taskgate.testing.conformance.receivers import ReceiversConformance
 
 
 class TestDynamoReceiversOnEmulator(ReceiversConformance):

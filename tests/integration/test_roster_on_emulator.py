@@ -10,7 +10,7 @@ from taskgate.aws import clients
 from taskgate.aws.roster import DynamoRoster
 from taskgate.settings import Environment
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.roster_conformance import RosterConformance
+from taskgate.testing.conformance.roster import RosterConformance
 
 
 class TestDynamoRosterOnEmulator(RosterConformance):

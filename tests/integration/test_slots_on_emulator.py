@@ -9,7 +9,7 @@ import pytest
 from taskgate.aws import clients
 from taskgate.aws.slots import DynamoSlots
 from taskgate.settings import Environment
-from taskgate.testing.slots_conformance import KEY, SlotsConformance
+from taskgate.testing.conformance.slots import KEY, SlotsConformance
 
 
 class TestDynamoSlotsOnEmulator(SlotsConformance):

@@ -11,7 +11,7 @@ from taskgate.errors import ExpiredKey, KeyEnded, Unauthenticated, UnknownKey
 from taskgate.keystore import ApiKey
 from taskgate.marks import Acting
 from taskgate.task import Owner
-from taskgate.testing.memory_keys import MemoryKeys
+from taskgate.testing.memory.keys import MemoryKeys
 
 OWNER = Owner("acme", "ada")
 SCOPES = frozenset({"tasks:read"})

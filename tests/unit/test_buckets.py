@@ -18,8 +18,8 @@ from taskgate.aws import clients
 from taskgate.aws.bucket import S3Results
 from taskgate.errors import Unavailable
 from taskgate.results import Form, Results, Stored
-from taskgate.testing.memory_results import MemoryResults
-from taskgate.testing.results_conformance import CONTENT, TERMS, Post, ResultsConformance
+from taskgate.testing.conformance.results import CONTENT, TERMS, Post, ResultsConformance
+from taskgate.testing.memory.results import MemoryResults
 
 KEY = "in/acme/ada/upload_1"
 

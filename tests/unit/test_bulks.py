@@ -13,8 +13,8 @@ from taskgate.aws.bulks import DynamoBulks
 from taskgate.bulks import BulkAct, BulkStore, Wanted
 from taskgate.task import Owner
 from taskgate.testing import aws_resources
-from taskgate.testing.bulks_conformance import PLAN, BulksConformance
-from taskgate.testing.memory_bulks import MemoryBulks
+from taskgate.testing.conformance.bulks import PLAN, BulksConformance
+from taskgate.testing.memory.bulks import MemoryBulks
 
 
 class TestMemoryBulks(BulksConformance):

@@ -14,7 +14,7 @@ from taskgate.aws.ports import build
 from taskgate.books import Unreadable
 from taskgate.task import Task
 from taskgate.testing import aws_resources
-from taskgate.testing.audit_conformance import AuditConformance, AuditWorld
+from taskgate.testing.conformance.audit import AuditConformance, AuditWorld
 
 
 def audited(name: str) -> AuditWorld:

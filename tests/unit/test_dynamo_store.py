@@ -13,7 +13,7 @@ from taskgate.ports import Ports
 from taskgate.task import Owner
 from taskgate.testing import aws_resources
 from taskgate.testing.conformance import StoreConformance, World
-from taskgate.testing.salvage_conformance import SalvageConformance
+from taskgate.testing.conformance.salvage import SalvageConformance
 
 _NUMBERS = itertools.count(1)
 

@@ -13,8 +13,8 @@ from taskgate.aws.keys import DynamoKeys
 from taskgate.keystore import KeyStore
 from taskgate.task import Owner
 from taskgate.testing import aws_resources
-from taskgate.testing.keys_conformance import KEY, KeysConformance
-from taskgate.testing.memory_keys import MemoryKeys
+from taskgate.testing.conformance.keys import KEY, KeysConformance
+from taskgate.testing.memory.keys import MemoryKeys
 
 
 class TestMemoryKeys(KeysConformance):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from taskgate.task import Task
-from taskgate.testing.audit_conformance import AuditConformance, AuditWorld
+from taskgate.testing.conformance.audit import AuditConformance, AuditWorld
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_audit import MemoryAudit
+from taskgate.testing.memory.audit import MemoryAudit
 
 
 class TestMemoryAudit(AuditConformance):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from taskgate.testing.conformance import StoreConformance, World
+from taskgate.testing.conformance.salvage import SalvageConformance
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.salvage_conformance import SalvageConformance
 
 
 class TestMemoryStore(StoreConformance, SalvageConformance):

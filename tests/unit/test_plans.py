@@ -13,8 +13,8 @@ from taskgate.aws.plans import DynamoPlans
 from taskgate.errors import BadSetting
 from taskgate.plans import FREE, PAID, UNPLANNED, Plan, PlanStore, plan_of
 from taskgate.testing import aws_resources
-from taskgate.testing.memory_plans import MemoryPlans
-from taskgate.testing.plans_conformance import PlansConformance
+from taskgate.testing.conformance.plans import PlansConformance
+from taskgate.testing.memory.plans import MemoryPlans
 
 
 class TestMemoryPlans(PlansConformance):

@@ -13,8 +13,8 @@ from taskgate.aws.rates import REMEMBERED, DynamoRates
 from taskgate.ports import Rates
 from taskgate.testing import aws_resources
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_rates import MemoryRates
-from taskgate.testing.rates_conformance import RatesConformance
+from taskgate.testing.conformance.rates import RatesConformance
+from taskgate.testing.memory.rates import MemoryRates
 
 
 class TestMemoryRates(RatesConformance):

@@ -13,8 +13,8 @@ from taskgate.aws.roster import DynamoRoster
 from taskgate.roster import Roster
 from taskgate.testing import aws_resources
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_roster import MemoryRoster
-from taskgate.testing.roster_conformance import IDLE, SIGN, RosterConformance
+from taskgate.testing.conformance.roster import IDLE, SIGN, RosterConformance
+from taskgate.testing.memory.roster import MemoryRoster
 
 
 class TestMemoryRoster(RosterConformance):

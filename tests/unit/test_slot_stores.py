@@ -11,8 +11,8 @@ from taskgate.aws import clients
 from taskgate.aws.slots import DynamoSlots
 from taskgate.slots import MOST_SLOTS, Slot, Slots
 from taskgate.testing import aws_resources
-from taskgate.testing.memory_slots import MemorySlots
-from taskgate.testing.slots_conformance import KEY, SlotsConformance
+from taskgate.testing.conformance.slots import KEY, SlotsConformance
+from taskgate.testing.memory.slots import MemorySlots
 
 
 class TestMemorySlots(SlotsConformance):

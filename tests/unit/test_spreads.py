@@ -25,7 +25,7 @@ from taskgate.spreads import (
 )
 from taskgate.testing import aws_resources
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_spreads import MemorySpreads
+from taskgate.testing.memory.spreads import MemorySpreads
 
 
 def spread(samples: list[float]) -> Spread:

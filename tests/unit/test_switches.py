@@ -12,8 +12,8 @@ from taskgate.aws import clients
 from taskgate.aws.switches import DynamoSwitches
 from taskgate.switches import MAX_ACTS, Act, Kind, Switch, Switches, SwitchStore
 from taskgate.testing import aws_resources
-from taskgate.testing.memory_switches import MemorySwitches
-from taskgate.testing.switches_conformance import SwitchesConformance
+from taskgate.testing.conformance.switches import SwitchesConformance
+from taskgate.testing.memory.switches import MemorySwitches
 
 LANE = Switch(kind=Kind.LANE, name="gpu-low")
 PAUSE = Act(100, "operator:olga/aws", "pause", "the driver")

@@ -27,7 +27,7 @@ from taskgate.ports import Due, Message, Ports
 from taskgate.settings import Environment
 from taskgate.task import Task
 from taskgate.testing import aws_resources
-from taskgate.testing.memory_errands import MemoryErrands
+from taskgate.testing.memory.errands import MemoryErrands
 
 ITEMS: Final = Path(__file__).parent / "items"
 STEP_MS: Final = 60_000

@@ -37,7 +37,7 @@ def test_a_held_task_is_never_shown_as_canceled_at_once() -> None:
 
 def test_every_test_that_the_guarantees_name_exists() -> None:
     page = (ROOT / "docs/guarantees.md").read_text("utf-8")
-    sources = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("taskgate/testing/*conformance.py")]
+    sources = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("taskgate/testing/conformance/*.py")]
     code = "\n".join(path.read_text("utf-8") for path in sources)
     named = set(re.findall(r"`(test_\w+)`", page))
     assert len(named) > 20

@@ -33,7 +33,7 @@ from taskgate.settings import Environment
 from taskgate.spans import NOBODY, Spans
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_plans import MemoryPlans
+from taskgate.testing.memory.plans import MemoryPlans
 from taskgate.webhooks import secrets_for
 from taskgate.webhooks.deriving import key_for
 from tests.unit.functions.documented import assert_announced, assert_documented

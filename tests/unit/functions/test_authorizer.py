@@ -18,7 +18,7 @@ from taskgate.plans import PAID, UNPLANNED, BuiltIn, Plan, Plans
 from taskgate.principal import Principal
 from taskgate.task import Owner
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_plans import MemoryPlans
+from taskgate.testing.memory.plans import MemoryPlans
 from tests.unit.functions.http_events import http_event
 
 OWNER = Owner("acme", "ada")

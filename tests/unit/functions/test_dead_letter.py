@@ -12,7 +12,7 @@ from taskgate.aws.lanes import write
 from taskgate.errors import Unavailable
 from taskgate.lifecycle.states import State
 from taskgate.ports import Message
-from taskgate.testing.memory_audit import MemoryArchive
+from taskgate.testing.memory.audit import MemoryArchive
 from tests.unit.functions.api_world import ApiWorld, room_of
 
 Run = Callable[[dict[str, Any]], dict[str, Any]]

@@ -13,7 +13,7 @@ import pytest
 from functions.logs import json_logger
 from taskgate.errors import Unavailable
 from taskgate.events import measure
-from taskgate.testing.memory_audit import MemoryAudit
+from taskgate.testing.memory.audit import MemoryAudit
 from tests.unit.functions.api_world import ADA, ApiWorld, room_of
 
 Run = Callable[[int], dict[str, Any]]

@@ -23,7 +23,7 @@ from taskgate.issuer import TrustedIssuer
 from taskgate.plans import FREE, BuiltIn
 from taskgate.principal import USER_SCOPES, Principal
 from taskgate.task import Owner
-from taskgate.testing.memory_keys import MemoryKeys
+from taskgate.testing.memory.keys import MemoryKeys
 from tests.unit.functions.http_events import http_event
 from tests.unit.functions.signed_tokens import Issuer, issuing
 

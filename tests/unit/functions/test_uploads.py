@@ -17,7 +17,7 @@ from taskgate.plans import FREE, OPERATOR
 from taskgate.principal import Principal
 from taskgate.results import Form
 from taskgate.task import Owner
-from taskgate.testing.memory_results import FormRefused
+from taskgate.testing.memory.results import FormRefused
 from taskgate.uploads import MAX_WHOLE_BYTES, key_of, whole_text
 from tests.unit.functions.api_world import ADA, EVE, PROMPT, ApiWorld
 from tests.unit.functions.http_events import Answer

@@ -17,7 +17,7 @@ from taskgate.lifecycle.states import State
 from taskgate.task import CancelMode
 from taskgate.testing.factories import OWNER
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_audit import MemoryArchive
+from taskgate.testing.memory.audit import MemoryArchive
 from tests.unit.gateway.test_reconciling import check
 from tests.unit.gateway.test_sweeping import sweep, sweep_for
 from tests.unit.gateway.test_worker_gateway import CATALOG, ENVIRONMENT, LANE, WHO, gateway

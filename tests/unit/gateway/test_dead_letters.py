@@ -19,7 +19,7 @@ from taskgate.ports import Message
 from taskgate.task import Task
 from taskgate.testing.factories import OWNER, stamp, task_in
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_audit import MemoryArchive
+from taskgate.testing.memory.audit import MemoryArchive
 from tests.unit.gateway.test_sweeping import put, sweep_for
 from tests.unit.gateway.test_worker_gateway import CATALOG, LANE, WHO, claimed, gateway, submitted
 

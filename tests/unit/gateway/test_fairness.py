@@ -20,7 +20,7 @@ from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.task import Owner
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory.lanes import MemoryLanes
 from tests.unit.functions.api_world import ENVIRONMENT
 
 LANE = "cpu-normal"

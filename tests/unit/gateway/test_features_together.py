@@ -25,7 +25,7 @@ from taskgate.principal import SCOPES, Principal
 from taskgate.shards import shard_of
 from taskgate.switches import Kind, Switch, Switches
 from taskgate.task import CallbackState, Owner
-from taskgate.testing.memory_audit import MemoryArchive
+from taskgate.testing.memory.audit import MemoryArchive
 from tests.unit.functions.api_world import ADA, PROMPT, ApiWorld
 
 OLGA = Principal(Owner("taskgate", "olga"), SCOPES, 1, "aws")

@@ -12,7 +12,7 @@ from taskgate.principal import SCOPES, USER_SCOPES, Principal
 from taskgate.receivers import Health, Unwell
 from taskgate.task import Owner
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_receivers import MemoryReceivers
+from taskgate.testing.memory.receivers import MemoryReceivers
 
 OPERATOR = Principal(Owner("taskgate", "olga"), SCOPES, 50, "k9")
 ADMIN = Principal(Owner("acme", "ada"), USER_SCOPES | {"admin"}, 50, "k1")

@@ -20,7 +20,7 @@ from taskgate.ports import Ledger, Message, Page, Pulse
 from taskgate.task import Owner, Task
 from taskgate.testing.factories import OWNER, task_in
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_audit import MemoryArchive, MemoryAudit
+from taskgate.testing.memory.audit import MemoryArchive, MemoryAudit
 from tests.unit.gateway.test_sweeping import put
 from tests.unit.gateway.test_worker_gateway import (
     LANE,

@@ -22,7 +22,7 @@ from taskgate.lifecycle.states import State
 from taskgate.task import Task
 from taskgate.testing.factories import OWNER
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_footprints import MemoryFootprints
+from taskgate.testing.memory.footprints import MemoryFootprints
 from tests.unit.gateway.test_books_under_chaos import Chaos
 from tests.unit.gateway.test_reconciling import check
 from tests.unit.gateway.test_sweeping import sweep_for

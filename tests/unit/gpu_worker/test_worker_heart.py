@@ -20,7 +20,7 @@ from taskgate.lifecycle.states import State
 from taskgate.ports import Delivery, Message, Signal
 from taskgate.task import Limits, Owner, Task
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory.lanes import MemoryLanes
 
 LIMITS = Limits(
     queue_timeout=1, run_timeout=1, max_run=1, deadline=1, redeliver_after=1, max_redeliveries=1,

@@ -11,7 +11,7 @@ from gpu_worker.stop import Stop
 from taskgate.errors import Unavailable
 from taskgate.ports import Delivery, Message
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory.lanes import MemoryLanes
 
 
 class CountingLanes(MemoryLanes):

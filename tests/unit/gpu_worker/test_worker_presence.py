@@ -22,8 +22,8 @@ from taskgate.roster import Sign, WorkerState
 from taskgate.spreads import Spans, bucket_of
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.factories import task_in
-from taskgate.testing.memory_roster import MemoryRoster
-from taskgate.testing.memory_spreads import MemorySpreads
+from taskgate.testing.memory.roster import MemoryRoster
+from taskgate.testing.memory.spreads import MemorySpreads
 
 TASK = task_in(State.PROCESSING)
 

@@ -28,7 +28,7 @@ from taskgate.ports import Delivery, Message
 from taskgate.task import Limits, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory import MemoryWorld
-from taskgate.testing.memory_lanes import MemoryLanes
+from taskgate.testing.memory.lanes import MemoryLanes
 
 
 def held(task_type: str, given: object) -> Held:

@@ -26,7 +26,7 @@ from taskgate.gateway.outbox.delivering import (
     note,
 )
 from taskgate.receivers import FAILURES, LAST_PROBE_MS, PROBING_MS, Health, receiver_of
-from taskgate.testing.memory_receivers import MemoryReceivers
+from taskgate.testing.memory.receivers import MemoryReceivers
 
 NOW = 1_790_000_000_000
 DAY = 86_400

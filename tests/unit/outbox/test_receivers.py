@@ -12,8 +12,8 @@ from taskgate.aws.receivers import KEPT_SECONDS, DynamoReceivers
 from taskgate.receivers import Health, Receivers
 from taskgate.testing import aws_resources
 from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_receivers import MemoryReceivers
-from taskgate.testing.receivers_conformance import ILL, ReceiversConformance, listed
+from taskgate.testing.conformance.receivers import ILL, ReceiversConformance, listed
+from taskgate.testing.memory.receivers import MemoryReceivers
 
 CLOCK = VirtualClock()
 

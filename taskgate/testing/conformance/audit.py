@@ -20,7 +20,7 @@ from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.ports import Ledger
 from taskgate.task import Task, TaskError
-from taskgate.testing.conformance import World
+from taskgate.testing.conformance.world import World
 from taskgate.testing.factories import stamp, task_in
 
 ERROR = TaskError(ErrorCode.MODEL_ERROR, "no", ErrorClass.PERMANENT)

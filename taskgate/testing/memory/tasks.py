@@ -1,52 +1,22 @@
-"""The ports in memory: for tests and for reading how a store must behave.
-
-Held to the same conformance suite as DynamoDB. Every operation is atomic under one lock.
-"""
+"""The tasks table in memory. Every operation is atomic under one lock."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from dataclasses import dataclass, replace
+from typing import Final
 
-from taskgate.errors import LeaseLost, Refused, TooManyPendingTasks
+from taskgate.errors import Refused, TooManyPendingTasks
 from taskgate.lifecycle.change import Change, LedgerMove, PulseGuard, applied
 from taskgate.lifecycle.states import State
-from taskgate.ports import (
-    Due,
-    IdempotencyKey,
-    Ledger,
-    Page,
-    Ports,
-    Problem,
-    Pulse,
-    Replay,
-    Seen,
-    Signal,
-    Submission,
-)
+from taskgate.ports import Due, IdempotencyKey, Ledger, Page, Problem, Pulse, Replay, Submission
 from taskgate.salvage import Salvage
 from taskgate.shards import PROBLEM_SHARDS, shard_of
 from taskgate.task import Owner, Task
-from taskgate.testing.clock import VirtualClock
-from taskgate.testing.memory_bulks import MemoryBulks
-from taskgate.testing.memory_errands import MemoryErrands
-from taskgate.testing.memory_keys import MemoryKeys
-from taskgate.testing.memory_lanes import MemoryLanes
-from taskgate.testing.memory_rates import MemoryRates
-from taskgate.testing.memory_receivers import MemoryReceivers
-from taskgate.testing.memory_results import MemoryResults
-from taskgate.testing.memory_roster import MemoryRoster
-from taskgate.testing.memory_salvages import MemorySalvages
-from taskgate.testing.memory_slots import MemorySlots
-from taskgate.testing.memory_spreads import MemorySpreads
-from taskgate.testing.memory_switches import MemorySwitches
-
-R = TypeVar("R")
-
+from taskgate.testing.memory.pulses import MemoryPulses
+from taskgate.testing.memory.salvages import MemorySalvages
 
 _RECORDS: Final = ("tasks", "ledgers", "_inputs", "_then", "_bodies", "_idempotency")
 
@@ -55,42 +25,6 @@ _RECORDS: Final = ("tasks", "ledgers", "_inputs", "_then", "_bodies", "_idempote
 class _Record:
     key: IdempotencyKey
     task_id: str
-
-
-@dataclass
-class MemoryPulses:
-    """The ephemeral table."""
-
-    pulses: dict[str, Pulse] = field(default_factory=dict)
-    lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def beat(self, pulse: Pulse) -> Pulse:
-        with self.lock:
-            old = self.pulses.get(pulse.task_id)
-            if old and old.attempt > pulse.attempt:
-                raise LeaseLost(None)
-            if old and old.attempt == pulse.attempt:
-                progress = max(old.progress, pulse.progress)
-                pulse = replace(pulse, progress=progress, signal=old.signal, seen=old.seen)
-            self.pulses[pulse.task_id] = pulse
-            return pulse
-
-    def signal(self, task_id: str, signal: Signal) -> None:
-        with self.lock:
-            old = self.pulses.get(task_id) or Pulse(task_id=task_id, attempt=signal.attempt)
-            if old.attempt < signal.attempt:
-                old = Pulse(task_id=task_id, attempt=signal.attempt)
-            if old.attempt == signal.attempt:
-                self.pulses[task_id] = replace(old, signal=signal)
-
-    def acknowledge(self, task_id: str, seen: Seen) -> None:
-        with self.lock:
-            old = self.pulses.get(task_id)
-            if old and old.attempt == seen.attempt and old.seen_at(seen.kind) is None:
-                self.pulses[task_id] = replace(old, seen=seen)
-
-    def get(self, task_id: str) -> Pulse | None:
-        return self.pulses.get(task_id)
 
 
 class MemoryStore:
@@ -110,35 +44,18 @@ class MemoryStore:
         self._idempotency: dict[tuple[Owner, str], _Record] = {}
 
     def create(self, submission: Submission) -> Replay | Salvage | None:
-        task = submission.task
+        task, key = submission.task, submission.idempotency
         with self.lock:
-            key = submission.idempotency
             if known := self.tasks.get(task.id):
                 if known.op_id == task.op_id:
                     return None
                 raise Refused(None, "The task id is taken.")
             if key and (replay := self.find_replay(task.owner, key.key)):
                 return replay
-            now = self._now() // 1000
-            if salvage := self.salvages.found(submission, now):
+            if salvage := self.salvages.found(submission, self._now() // 1000):
                 return salvage
-            books = self.ledger(task.owner)
-            if submission.takes is None and len(books.active) >= submission.max_pending:
-                raise TooManyPendingTasks
-            self.salvages.take(submission, now)
-            self.tasks[task.id] = task
-            self._inputs[task.id] = submission.input
-            if submission.then is not None:
-                self._then[task.id] = submission.then
-            active, ended = ({task.id}, 0) if submission.takes is None else (set(), 1)
-            self.ledgers[task.owner] = replace(
-                books,
-                active=books.active | active,
-                submitted=books.submitted + 1,
-                succeeded=books.succeeded + ended,
-            )
-            if key:
-                self._idempotency[task.owner, key.key] = _Record(key, task.id)
+            self._require_place(submission)
+            self._enter(submission)
         return None
 
     def apply(self, change: Change) -> Task:
@@ -247,6 +164,33 @@ class MemoryStore:
             return None
         return Replay(record.task_id, record.key.fingerprint)
 
+    def _require_place(self, submission: Submission) -> None:
+        active = self.ledger(submission.task.owner).active
+        if submission.takes is None and len(active) >= submission.max_pending:
+            raise TooManyPendingTasks
+
+    def _enter(self, submission: Submission) -> None:
+        """All that one submit puts on record, its ledger's entry included."""
+        task, key = submission.task, submission.idempotency
+        self.salvages.take(submission, self._now() // 1000)
+        self.tasks[task.id] = task
+        self._inputs[task.id] = submission.input
+        if submission.then is not None:
+            self._then[task.id] = submission.then
+        if key:
+            self._idempotency[task.owner, key.key] = _Record(key, task.id)
+        self._book_submit(task, reused=submission.takes is not None)
+
+    def _book_submit(self, task: Task, *, reused: bool) -> None:
+        """A task that takes a kept result has ended as it is entered."""
+        books = self.ledger(task.owner)
+        self.ledgers[task.owner] = replace(
+            books,
+            active=books.active if reused else books.active | {task.id},
+            submitted=books.submitted + 1,
+            succeeded=books.succeeded + reused,
+        )
+
     def _quiet(self, task: Task, change: Change) -> bool:
         guard: PulseGuard | None = change.guard.pulse
         pulse = self._pulses.get(task.id)
@@ -275,44 +219,3 @@ class MemoryStore:
 
 def _utc_day(at: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(at / 1000))
-
-
-@dataclass
-class MemoryWorld:
-    """A whole Taskgate without AWS: ports over one virtual clock."""
-
-    clock: VirtualClock = field(default_factory=VirtualClock)
-    visibility: int = 45
-    clock_shards: int = 16
-
-    def __post_init__(self) -> None:
-        self.pulses = MemoryPulses()
-        self.tasks = MemoryStore(self.clock, self.pulses, self.clock_shards)
-        self.lanes = MemoryLanes(self.clock, self.visibility)
-        self.results = MemoryResults()
-        self.keys = MemoryKeys()
-        self.slots = MemorySlots()
-        self.switches = MemorySwitches()
-        self.roster = MemoryRoster(self.clock)
-        self.bulks = MemoryBulks()
-        self.spreads = MemorySpreads(self.clock)
-        self.errands = MemoryErrands(self.clock)
-        self.receivers = MemoryReceivers()
-        self.ports = Ports(
-            tasks=self.tasks,
-            pulses=self.pulses,
-            rates=MemoryRates(self.clock),
-            slots=self.slots,
-            switches=self.switches,
-            roster=self.roster,
-            bulks=self.bulks,
-            spreads=self.spreads,
-            lanes=self.lanes,
-            results=self.results,
-            errands=self.errands,
-            receivers=self.receivers,
-            now=self.clock,
-        )
-
-    def state(self, task_id: str) -> State:
-        return self.tasks.tasks[task_id].state

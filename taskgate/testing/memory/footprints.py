@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from taskgate.books import Footprint
-from taskgate.testing.memory import MemoryWorld
+from taskgate.testing.memory.world import MemoryWorld
 
 
 class MemoryFootprints:

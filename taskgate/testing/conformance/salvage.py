@@ -14,7 +14,7 @@ from taskgate.lifecycle.transitions import Outcome
 from taskgate.ports import Replay
 from taskgate.salvage import Reuse, Salvage, fingerprint
 from taskgate.task import CancelMode, CancelRequest, ResultFile, Task
-from taskgate.testing.conformance import World
+from taskgate.testing.conformance.world import World
 from taskgate.testing.factories import stamp, task_in
 
 MARK = fingerprint("embed_document", 1, '{"text":"x"}')

@@ -8,7 +8,7 @@ from taskgate.books import Book, Record, Row, Tasks
 from taskgate.ports import Ledger, Page
 from taskgate.shards import shard_of
 from taskgate.task import Owner
-from taskgate.testing.memory import MemoryStore
+from taskgate.testing.memory.tasks import MemoryStore
 
 PAGE = 50
 
