@@ -17,6 +17,7 @@ from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.views import listing
 from taskgate.gateway.views.listing import Filter
 from taskgate.lifecycle.states import State
+from taskgate.nearest import did_you_mean, in_words
 
 DEFAULT_PAGE: Final = 20
 MAX_PAGE_BYTES: Final = 4_500_000
@@ -52,11 +53,11 @@ def _filter(query: Mapping[str, str]) -> Filter:
 def _states(text: str) -> frozenset[State]:
     """One state or several, with commas between; both spellings of canceled are known."""
     words = [word.strip() for word in text.split(",") if word.strip()]
-    try:
-        return frozenset(State(_SPELT.get(word, word)) for word in words)
-    except ValueError:
-        known = ", ".join(State)
-        raise InvalidRequest(fields=[FieldProblem("state", f"must be of {known}")]) from None
+    for word in words:
+        if _SPELT.get(word, word) not in set(State):
+            told = f"must be of {in_words(State)}{did_you_mean(word, State)}"
+            raise InvalidRequest(fields=[FieldProblem("state", told)])
+    return frozenset(State(_SPELT.get(word, word)) for word in words)
 
 
 def _time(query: Mapping[str, str], name: str) -> int | None:

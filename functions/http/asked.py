@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from taskgate.errors import (
     Unauthenticated,
 )
 from taskgate.gateway.views.reading import MAX_WAIT, TASK_ID
+from taskgate.nearest import did_you_mean, in_words
 from taskgate.principal import Principal
 from taskgate.tracing import Incoming, incoming
 
@@ -68,13 +69,10 @@ class Asked:
         and an answer that ignores it would be an untrue one. All with the prefix are known.
         """
         given = self.event.get("queryStringParameters") or {}
-        unknown = [
-            FieldProblem(name, "is no parameter of this route")
-            for name in given.keys() - known
-            if not (prefix and name.startswith(prefix))
-        ]
+        unknown = sorted(n for n in given.keys() - known if not (prefix and n.startswith(prefix)))
         if unknown:
-            raise InvalidRequest(fields=sorted(unknown, key=lambda f: f.field))
+            words = (*known, f"{prefix}NAME") if prefix else known
+            raise InvalidRequest(fields=[_no_parameter(name, words) for name in unknown])
         return given
 
     @property
@@ -128,6 +126,12 @@ def authenticated(event: Mapping[str, Any]) -> Principal:
 def _seconds_of(event: Mapping[str, Any]) -> int:
     """When the request came, by the HTTP API's own clock."""
     return int(event["requestContext"].get("timeEpoch", 0)) // 1000
+
+
+def _no_parameter(name: str, known: Sequence[str]) -> FieldProblem:
+    takes = f"; it takes {in_words(known)}" if known else ""
+    hint = did_you_mean(name, known) or takes
+    return FieldProblem(name, f"is no parameter of this route{hint}")
 
 
 def authorizer_context(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from taskgate.errors import FieldProblem, InvalidRequest
+from taskgate.errors import InvalidRequest
+from taskgate.misfits import misfits
 
 
 class Body(BaseModel):
@@ -21,9 +22,4 @@ class Body(BaseModel):
         try:
             return cls.model_validate(body)
         except ValidationError as error:
-            raise InvalidRequest(fields=_fields(error)) from None
-
-
-def _fields(error: ValidationError) -> list[FieldProblem]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [FieldProblem(".".join(map(str, e["loc"])), e["msg"]) for e in found]
+            raise InvalidRequest(fields=misfits(error, cls)) from None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from taskgate.catalog.references import upload_kinds
 from taskgate.catalog.tasktype import TaskType
 from taskgate.errors import UnknownTaskType
+from taskgate.nearest import did_you_mean, in_words
 from taskgate.settings import PRIORITIES
 from taskgate.uploads import MAX_WHOLE_BYTES, WHOLE_TYPE
 
@@ -22,12 +23,19 @@ class Catalog:
 
     def __getitem__(self, name: str) -> TaskType:
         if name not in self._types:
-            raise UnknownTaskType
+            raise UnknownTaskType(self.unknown(name))
         return self._types[name]
 
     def find(self, name: str) -> TaskType | None:
         """The type, or None when this deployment does not serve it (any more)."""
         return self._types.get(name)
+
+    def unknown(self, name: str) -> str:
+        """What to say of a name that is none: the one that was meant, and all there are."""
+        hint = did_you_mean(name, self._types)
+        return (
+            f"No such task type{hint or '.'} This gateway serves {in_words(sorted(self._types))}."
+        )
 
     @property
     def uploads(self) -> Mapping[str, int]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from taskgate.catalog import Catalog
 from taskgate.errors import FieldProblem, InvalidInput, InvalidRequest
 from taskgate.gateway.door.inputs import checked_input
+from taskgate.nearest import did_you_mean
 from taskgate.settings import PRIORITIES
 from taskgate.task import Callback
 
@@ -48,7 +49,7 @@ def check_steps(
     for index, step in enumerate(steps):
         here = f"{place}.{index}"
         if catalog.find(step.type) is None:
-            raise InvalidRequest(fields=[FieldProblem(f"{here}.type", "no such task type")])
+            raise InvalidRequest(fields=[FieldProblem(f"{here}.type", catalog.unknown(step.type))])
         if step.priority not in PRIORITIES:
             raise InvalidRequest(fields=[FieldProblem(f"{here}.priority", "low, normal or high")])
         _check_input(catalog, step, here)
@@ -79,12 +80,18 @@ def _check_input(catalog: Catalog, step: Step, place: str) -> None:
         checked_input(catalog[step.type], _with_stand_ins(step.input))
     except InvalidInput as error:
         fields = [
-            FieldProblem(f"{place}.{f.field}", f.message)
+            FieldProblem(f"{place}.{f.field}", f.message + _meant(f.field))
             for f in error.fields
             if not any(_overlap(f.field, path) for path in unknown)
         ]
         if fields:
             raise InvalidInput(fields=fields) from None
+
+
+def _meant(path: str) -> str:
+    """The reference that somebody had in mind who wrote a key like one."""
+    key = path.rpartition(".")[2]
+    return did_you_mean(key, (RESULT, OUTPUT)) if key.startswith("$") else ""
 
 
 def _references(value: Any, path: str, place: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from taskgate.catalog import TaskType
 from taskgate.errors import FieldProblem, InvalidInput
+from taskgate.misfits import misfits
 from taskgate.uploads import UPLOAD_ID, WHOLE, whole_text
 
 MAX_INPUT_BYTES: Final = 96 * 1024
@@ -22,7 +23,7 @@ def checked_input(kind: TaskType, given: Mapping[str, Any]) -> str:
     try:
         model = kind.input_model.model_validate(dict(given))
     except ValidationError as error:
-        raise InvalidInput(fields=field_problems(error)) from None
+        raise InvalidInput(fields=misfits(error, kind.input_model, ("input",))) from None
     values = model.model_dump(mode="json")
     for name, value in values.items():
         _text_fits(f"input.{name}", value)
@@ -42,14 +43,6 @@ def input_text(kind: TaskType, given: Mapping[str, Any]) -> str:
     if not (isinstance(upload_id, str) and UPLOAD_ID.fullmatch(upload_id)):
         raise InvalidInput(fields=[FieldProblem(f"input.{WHOLE}", "must be upload_ and a ULID")])
     return whole_text(upload_id)
-
-
-def field_problems(error: ValidationError) -> list[FieldProblem]:
-    """Each field of an input that does not fit."""
-    return [
-        FieldProblem(".".join(("input", *map(str, e["loc"]))), e["msg"])
-        for e in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
 
 
 def _text_fits(name: str, value: object) -> None:

@@ -17,8 +17,8 @@ from taskgate.errors import FieldProblem, InvalidInput, InvalidRequest
 from taskgate.gateway.announcing import rfc3339
 from taskgate.gateway.door.chains import Step
 from taskgate.gateway.door.fetching import Files, gone
-from taskgate.gateway.door.inputs import field_problems
 from taskgate.gateway.door.timeouts import limits_of
+from taskgate.misfits import misfits
 from taskgate.ports import Ports
 from taskgate.results import Stored
 from taskgate.settings import Environment
@@ -86,7 +86,7 @@ class Uploaded:
             text = Files(self.ports, self.owner).whole(upload_id)
             values: Mapping[str, Any] = kind.input_model.model_validate_json(text).model_dump()
         except ValidationError as error:
-            raise InvalidInput(fields=field_problems(error)) from None
+            raise InvalidInput(fields=misfits(error, kind.input_model, ("input",))) from None
         except InvalidInput as error:
             raise InvalidInput(fields=[FieldProblem("input", str(error))]) from None
         return values

@@ -8,6 +8,7 @@ from typing import Final
 from taskgate.catalog import Catalog
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.door import admitting
+from taskgate.nearest import did_you_mean, in_words
 from taskgate.ports import Ports
 from taskgate.principal import Principal
 from taskgate.results import Form, Stored
@@ -59,8 +60,9 @@ def _check_terms(
 ) -> None:
     most = catalog.uploads.get(terms.content_type)
     if most is None:
-        known = ", ".join(catalog.uploads)
-        raise InvalidRequest(fields=[FieldProblem("content_type", f"must be one of {known}")])
+        known = catalog.uploads
+        told = f"must be one of {in_words(known)}{did_you_mean(terms.content_type, known)}"
+        raise InvalidRequest(fields=[FieldProblem("content_type", told)])
     plan = principal.plan.max_upload_bytes
     limits = {
         f"as any task takes of {terms.content_type}": most,
