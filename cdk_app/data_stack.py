@@ -64,6 +64,7 @@ class DataStack(cdk.Stack):
             send_check=stage.timing.send_check,
             stall_grace=stage.timing.stall_grace,
             cancel_grace=stage.timing.cancel_grace,
+            cell=stage.cell,
             errands=self.errands.queue.queue_url,
             webhook_master=self.webhook_master.name,
             webhook_versions=stage.webhook_versions,

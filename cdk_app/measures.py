@@ -23,7 +23,7 @@ def ours(
     return cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=name,
-        dimensions_map={"stage": stage.name, **label},
+        dimensions_map={**stage.labels, **label},
         statistic=statistic,
         period=period,
     )

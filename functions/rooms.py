@@ -22,5 +22,5 @@ class Room:
 def open_room(environ: Mapping[str, str]) -> Room:
     """The room of this process. A wrong variable fails here, at cold start, by its name."""
     environment = Environment.read(environ)
-    measure(environment.stage)
+    measure(environment.labels)
     return Room(environment=environment, ports=build(environment))

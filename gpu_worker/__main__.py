@@ -63,7 +63,7 @@ def worker_id() -> str:
 
 def _workplace(worker: str) -> Workplace:
     environment = Environment.read(os.environ)
-    measure(environment.stage)
+    measure(environment.labels)
     settings, ports = WorkerSettings.read(os.environ), build(environment)
     return Workplace(
         ports=ports,

@@ -36,10 +36,10 @@ def event(
     LOG.log(level, "%s", json.dumps(line, default=str))
 
 
-def measure(stage: str) -> None:
-    """From now on the lines of this process bear their metrics, labelled with the stage."""
+def measure(deployment: Mapping[str, str]) -> None:
+    """From now on the lines of this process bear their metrics, under the deployment's labels."""
     others = [f for f in LOG.filters if not isinstance(f, _Measuring)]
-    LOG.filters[:] = [_Measuring(stage), *others]
+    LOG.filters[:] = [_Measuring(deployment), *others]
 
 
 def transition(change: Change, before: Task | None, after: Task) -> None:
@@ -124,11 +124,11 @@ def _cause(change: Change, after: Task) -> str:
 class _Measuring(logging.Filter):
     """Adds the metrics to a line before anything formats it."""
 
-    def __init__(self, stage: str) -> None:
+    def __init__(self, deployment: Mapping[str, str]) -> None:
         super().__init__()
-        self._stage = stage
+        self._deployment = deployment
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = json.loads(record.getMessage())
-        record.msg, record.args = "%s", (json.dumps(measured(fields, self._stage)),)
+        record.msg, record.args = "%s", (json.dumps(measured(fields, self._deployment)),)
         return True

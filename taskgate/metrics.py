@@ -1,8 +1,9 @@
 """Which events are also metrics, and how they are written down: EMF, by plain JSON lines.
 
 An event's line bears its metrics itself, so functions and workers need no metrics library and no
-call: CloudWatch finds them in the log. Labels are the stage and at most one of `type` and `pool`,
-each few; a tenant or an id is never one, since each combination is billed as a metric of its own.
+call: CloudWatch finds them in the log. Labels are the deployment's stage and cell, and at most one of
+`type` and `pool`, each few; a tenant or an id is never one, since each combination is billed as a
+metric of its own.
 What is counted by class or cause bears it in its name.
 """
 
@@ -106,7 +107,16 @@ METRICS: Final[Mapping[str, tuple[Metric, ...]]] = {
 }
 
 
-def measured(fields: Mapping[str, Any], stage: str) -> dict[str, Any]:
+def labels(stage: str, cell: str) -> dict[str, str]:
+    """What tells a deployment's metrics from another's; each dimension of ours begins with these.
+
+    CloudWatch adds up whatever bears the same labels: without the cell, two cells of one stage in an
+    account would set off each other's alarms and scale each other's workers.
+    """
+    return {"stage": stage, "cell": cell}
+
+
+def measured(fields: Mapping[str, Any], deployment: Mapping[str, str]) -> dict[str, Any]:
     """The event's fields with its metrics; as they are when it has none."""
     present = [
         (metric, 1 if metric.field is None else fields[metric.field])
@@ -122,9 +132,9 @@ def measured(fields: Mapping[str, Any], stage: str) -> dict[str, Any]:
         for name in _names(metric, fields):
             values[name] = value
             groups[label].append(Metric(name, metric.unit))
-    directives = [_directive(label, metrics) for label, metrics in groups.items()]
+    directives = [_directive([*deployment], label, found) for label, found in groups.items()]
     emf = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": directives}
-    return {**fields, "stage": stage, **values, "_aws": emf}
+    return {**fields, **deployment, **values, "_aws": emf}
 
 
 def _names(metric: Metric, fields: Mapping[str, Any]) -> Iterable[str]:
@@ -133,10 +143,10 @@ def _names(metric: Metric, fields: Mapping[str, Any]) -> Iterable[str]:
         yield f"{metric.name}_{fields[metric.named_by]}"
 
 
-def _directive(label: str | None, metrics: Iterable[Metric]) -> dict[str, Any]:
+def _directive(common: list[str], label: str | None, metrics: Iterable[Metric]) -> dict[str, Any]:
     """Twice over, with and without the label: CloudWatch does not add up over labels by itself."""
     return {
         "Namespace": NAMESPACE,
-        "Dimensions": [["stage"], *([["stage", label]] if label else [])],
+        "Dimensions": [common, *([[*common, label]] if label else [])],
         "Metrics": [{"Name": m.name, "Unit": m.unit} for m in metrics],
     }

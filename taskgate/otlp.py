@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -48,13 +48,17 @@ class Collector:
         self,
         endpoint: str,
         service: str,
-        stage: str,
+        deployment: Mapping[str, str],
         seconds: float = SECONDS,
         pause: float = PAUSE,
     ) -> None:
         _quieten()
         self._resource = Resource(
-            {"service.name": f"taskgate-{service}", "deployment.environment.name": stage}
+            {
+                "service.name": f"taskgate-{service}",
+                "deployment.environment.name": deployment["stage"],
+                "taskgate.cell": deployment["cell"],
+            }
         )
         self._seconds = seconds
         self._exporter = _Patient(f"{endpoint.rstrip('/')}/v1/traces", seconds, pause)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Final
 
-from taskgate import variables
+from taskgate import metrics, variables
 from taskgate.capacity import Host, PoolCapacity, Workers
 from taskgate.edge import Edge
 from taskgate.errors import BadSetting
@@ -139,6 +139,11 @@ class Stage:
         return f"{self.prefix}-events"
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """What its metrics are told from another deployment's by."""
+        return metrics.labels(self.name, self.cell)
+
+    @property
     def prefix(self) -> str:
         """Starts every physical name, so that deployments in one account do not clash."""
         return f"taskgate-{self.name}-{self.cell}"
@@ -219,6 +224,7 @@ class Environment:
     send_check: int
     stall_grace: int
     cancel_grace: int
+    cell: str = "c0"
     errands: str = "unset"
     """URL of the queue of tasks that owe something."""
     webhook_master: str = "unset"
@@ -238,6 +244,11 @@ class Environment:
     salvage_seconds: int = 24 * 3600
     upload_days: int = 7
     upload_bytes: int = MOST_UPLOAD_BYTES
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What this deployment's metrics are told from another's by."""
+        return metrics.labels(self.stage, self.cell)
 
     @property
     def retention(self) -> Retention:
@@ -269,6 +280,7 @@ class Environment:
             send_check=variables.whole(environ, "send_check"),
             stall_grace=variables.whole(environ, "stall_grace"),
             cancel_grace=variables.whole(environ, "cancel_grace"),
+            cell=variables.text(environ, "cell"),
             errands=variables.text(environ, "errands"),
             webhook_master=variables.text(environ, "webhook_master"),
             webhook_versions=variables.wholes(environ, "webhook_versions"),

@@ -113,7 +113,7 @@ def open_spans(environment: Environment, service: str) -> Spans:
     except ImportError:
         problem = "only with the extra taskgate[otlp] installed"
         raise BadSetting("otlp_endpoint", environment.otlp_endpoint, problem) from None
-    return Spans(Collector(environment.otlp_endpoint, service, environment.stage))
+    return Spans(Collector(environment.otlp_endpoint, service, environment.labels))
 
 
 def before(task_id: str, attempt: int) -> str:

@@ -28,7 +28,9 @@ _DESK = Desk(
     cursors=Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master)),
     catalog=CATALOG,
 )
-_ADMIN = Service(_DESK, VERBS, json_logger("admin"), _ROOM.environment.stage, Door.read(os.environ))
+_ADMIN = Service(
+    _DESK, VERBS, json_logger("admin"), _ROOM.environment.labels, Door.read(os.environ)
+)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _SECRETS = functools.partial(
 _CURSORS = Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master))
 _SPANS = open_spans(_ROOM.environment, "api")
 _DESK = Desk(room=_ROOM, secrets=_SECRETS, cursors=_CURSORS, spans=_SPANS)
-_API = Service(_DESK, VERBS, json_logger("api"), _ROOM.environment.stage, Door.read(os.environ))
+_API = Service(_DESK, VERBS, json_logger("api"), _ROOM.environment.labels, Door.read(os.environ))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -35,9 +35,14 @@ class Service(Generic[D]):
     """Answers HTTP API events, and logs one line for each."""
 
     def __init__(
-        self, desk: D, verbs: Verbs[D], logger: Logger, stage: str, entry: Door | None = None
+        self,
+        desk: D,
+        verbs: Verbs[D],
+        logger: Logger,
+        labels: Mapping[str, str],
+        entry: Door | None = None,
     ) -> None:
-        self._desk, self._logger, self._stage = desk, logger, stage
+        self._desk, self._logger, self._labels = desk, logger, labels
         self._door = entry or Door()
         self._code: str | None = None
         """The problem that the event in hand was answered with."""
@@ -98,7 +103,7 @@ class Service(Generic[D]):
             "trace_id": _trace_id(event, answer),
         }
         # An answer that was held back because its caller asked for it says nothing of our speed.
-        line = measured(fields | ({} if _held(event) else {"unheld_ms": ms}), self._stage)
+        line = measured(fields | ({} if _held(event) else {"unheld_ms": ms}), self._labels)
         self._logger.info(line.pop("event"), **line)
 
 

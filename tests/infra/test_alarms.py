@@ -83,12 +83,12 @@ def test_every_metric_of_ours_that_an_alarm_watches_is_one_that_an_event_writes(
     assert watched <= OURS
 
 
-def test_our_alarms_look_at_their_own_stage_and_at_no_tenant(alarms):
+def test_our_alarms_look_at_their_own_deployment_and_at_no_tenant(alarms):
     for alarm in alarms.values():
         if alarm.get("Namespace") == "Taskgate":
             labels = {d["Name"]: d["Value"] for d in alarm["Dimensions"]}
-            assert labels.pop("stage") == "prod"
-            assert set(labels) <= {"pool", "type"}
+            assert labels.items() >= stage("prod").labels.items()
+            assert set(labels) <= {"stage", "cell", "pool", "type"}
 
 
 def test_a_task_counts_as_stuck_only_when_two_sweeps_in_a_row_left_it_so(alarms):
@@ -162,7 +162,7 @@ def test_work_that_nobody_does_calls_somebody_and_a_short_gap_does_not(alarms):
     for pool in CATALOG.pools:
         alarm = alarms[f"no-worker-{pool}"]
         assert {d["Name"]: d["Value"] for d in alarm["Dimensions"]} == {
-            "stage": "prod",
+            **stage("prod").labels,
             "pool": pool,
         }
         # Every minute of a quarter of an hour: a GPU needs some of them to come.

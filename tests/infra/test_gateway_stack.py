@@ -193,7 +193,7 @@ def test_every_function_can_read_the_environment_that_its_stack_writes(synthesis
     settings = stage(name)
     for properties in gateway.properties(FUNCTION):
         environment = Environment.read(resolve(properties["Environment"]["Variables"]))
-        assert environment.stage == name
+        assert environment.labels == settings.labels
         assert (environment.beat, environment.lease) == (
             settings.timing.beat,
             settings.timing.lease,

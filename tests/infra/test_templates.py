@@ -203,6 +203,12 @@ def test_two_cells_of_one_stage_in_one_account_share_no_name(cells):
         mine = {n for found in names for n in found if f"-{cell}" in n}
         assert len(mine) > 40
     of_both = [n for found in names for n in found]
+    assert [n for n in of_both if n.startswith("export ")]
+    for assembly in cells.rglob("manifest.json"):
+        artifacts = json.loads(assembly.read_text()).get("artifacts", {}).values()
+        of_both += [
+            p["stackName"] for a in artifacts if "stackName" in (p := a.get("properties", {}))
+        ]
     assert len(of_both) == len(set(of_both))
 
 
@@ -218,7 +224,9 @@ def _physical_names(template):
         "StageName",
     }
     body = json.loads(template.read_text())
-    return [
+    outputs = body.get("Outputs", {}).values()
+    exports = [f"export {flat(o['Export']['Name'])}" for o in outputs if "Export" in o]
+    return exports + [
         f"{r['Type']} {flat(value)}"
         for name, r in body["Resources"].items()
         for key, value in r.get("Properties", {}).items()

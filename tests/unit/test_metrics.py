@@ -23,6 +23,7 @@ from taskgate.metrics import measured
 from taskgate.task import Task, TaskError
 from taskgate.testing.factories import LIMITS, T0, stamp, task_in
 
+PROD = metrics.labels("prod", "c0")
 LATER = T0 + 90_000
 LOST = TaskError(ErrorCode.HEARTBEAT_LOST, "gone", ErrorClass.CRASH)
 FAILED = TaskError(ErrorCode.MODEL_ERROR, "no", ErrorClass.TRANSIENT)
@@ -43,7 +44,7 @@ def lines() -> Iterator[list[dict[str, Any]]]:
     handlers, filters = list(events.LOG.handlers), list(events.LOG.filters)
     handler = Lines()
     events.LOG.handlers, events.LOG.filters = [handler], []
-    events.measure("prod")
+    events.measure(PROD)
     yield handler.found
     events.LOG.handlers, events.LOG.filters = handlers, filters
 
@@ -66,10 +67,11 @@ def test_a_line_bears_its_metrics_beside_its_fields(lines: list[dict[str, Any]])
     events.event("retry", task="task_1", type="ocr", error_class="transient")
     (line,) = lines
     assert (line["event"], line["task"]) == ("retry", "task_1")
-    assert (line["task_retries"], line["task_retries_transient"], line["stage"]) == (1, 1, "prod")
+    assert (line["task_retries"], line["task_retries_transient"]) == (1, 1)
+    assert (line["stage"], line["cell"]) == ("prod", "c0")
     assert directives(line) == {
-        "task_retries": [["stage"], ["stage", "type"]],
-        "task_retries_transient": [["stage"], ["stage", "type"]],
+        "task_retries": [["stage", "cell"], ["stage", "cell", "type"]],
+        "task_retries_transient": [["stage", "cell"], ["stage", "cell", "type"]],
     }
 
 
@@ -77,7 +79,7 @@ def test_every_metric_and_label_of_a_line_has_its_value_in_the_line() -> None:
     for name, found in metrics.METRICS.items():
         fields = {"event": name, "type": "ocr", "pool": "gpu", "cause": "x", "error_class": "crash"}
         fields |= {m.field: 1 for m in found if m.field}
-        line = measured(fields, "prod")
+        line = measured(fields, PROD)
         for metric, labels in directives(line).items():
             assert metric in line
             assert all(label in line for group in labels for label in group)
@@ -88,7 +90,7 @@ def test_no_metric_is_labelled_by_anything_but_stage_pool_and_type() -> None:
 
 
 def test_an_event_without_metrics_is_left_as_it_is() -> None:
-    assert measured({"event": "late_result", "task": "t"}, "prod") == {
+    assert measured({"event": "late_result", "task": "t"}, PROD) == {
         "event": "late_result",
         "task": "t",
     }
@@ -185,7 +187,7 @@ def test_a_histogram_is_an_array_of_values(lines: list[dict[str, Any]]) -> None:
 
 
 def test_measuring_twice_measures_once(lines: list[dict[str, Any]]) -> None:
-    events.measure("prod")
+    events.measure(PROD)
     events.event("retry", type="ocr", error_class="crash")
     assert len(lines) == 1
     assert len(events.LOG.filters) == 1
@@ -194,12 +196,12 @@ def test_measuring_twice_measures_once(lines: list[dict[str, Any]]) -> None:
 def test_a_workers_line_bears_its_metrics_at_the_top_as_cloudwatch_demands() -> None:
     code = (
         "from gpu_worker.logs import log_to_stdout; from taskgate.events import event, measure;"
-        "log_to_stdout('w1'); measure('prod'); event('retry', type='ocr', error_class='crash')"
+        f"log_to_stdout('w1'); measure({PROD}); event('retry', type='ocr', error_class='crash')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     line = json.loads(done.stdout)
-    assert (line["worker"], line["task_retries"], line["stage"]) == ("w1", 1, "prod")
-    assert directives(line)["task_retries_crash"] == [["stage"], ["stage", "type"]]
+    assert (line["worker"], line["task_retries"], line["cell"]) == ("w1", 1, "c0")
+    assert directives(line)["task_retries_crash"] == [["stage", "cell"], ["stage", "cell", "type"]]
 
 
 @pytest.mark.parametrize("kind", Leftover)

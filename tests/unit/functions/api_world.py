@@ -128,8 +128,10 @@ class ApiWorld:
             spans=spans,
         )
         self.api = Rooms(
-            api=Service(desk, api.VERBS, json_logger("api"), "local"),
-            admin=Service(self._admin_desk(room), admin.VERBS, json_logger("admin"), "local"),
+            api=Service(desk, api.VERBS, json_logger("api"), room.environment.labels),
+            admin=Service(
+                self._admin_desk(room), admin.VERBS, json_logger("admin"), room.environment.labels
+            ),
         )
         self.worker = WorkerGateway(self.world.ports, catalog, ENVIRONMENT, "w1", draw=lambda: 0.0)
 

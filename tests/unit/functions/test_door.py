@@ -12,7 +12,7 @@ from functions.api.service import VERBS
 from functions.http.door import CODE, HEADER, VARIABLE, Door
 from functions.http.service import Service
 from functions.logs import json_logger
-from tests.unit.functions.api_world import ADA, GHOST, ApiWorld
+from tests.unit.functions.api_world import ADA, ENVIRONMENT, GHOST, ApiWorld
 from tests.unit.functions.http_events import Answer, http_event
 
 KEYS = "new-key,old-key"
@@ -20,7 +20,9 @@ KEYS = "new-key,old-key"
 
 def _asked(api: ApiWorld, path: str, **headers: str) -> Answer:
     desk = api.api.rooms["api"]._desk
-    guarded = Service(desk, VERBS, json_logger("api"), "local", Door.read({VARIABLE: KEYS}))
+    guarded = Service(
+        desk, VERBS, json_logger("api"), ENVIRONMENT.labels, Door.read({VARIABLE: KEYS})
+    )
     event = http_event("GET", path, authorizer=ADA.as_context(), headers=headers)
     return Answer.of(guarded.answer(event, None))
 

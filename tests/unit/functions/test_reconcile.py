@@ -14,7 +14,7 @@ from functions.logs import json_logger
 from taskgate.errors import Unavailable
 from taskgate.events import measure
 from taskgate.testing.memory.audit import MemoryAudit
-from tests.unit.functions.api_world import ADA, ApiWorld, room_of
+from tests.unit.functions.api_world import ADA, ENVIRONMENT, ApiWorld, room_of
 
 Run = Callable[[int], dict[str, Any]]
 
@@ -24,7 +24,7 @@ def run(api: ApiWorld, environment: None) -> Run:
     from functions.reconcile import handler  # noqa: PLC0415 - it reads the environment
 
     json_logger("api")
-    measure("local")
+    measure(ENVIRONMENT.labels)
     audit = MemoryAudit(api.world.tasks)
     return lambda time_left: handler.run(room_of(api.world.ports), audit, time_left)
 

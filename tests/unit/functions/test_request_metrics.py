@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from functions.http.service import _held
-from taskgate.metrics import API_TIME, OLDEST_OWED, measured
+from taskgate.metrics import API_TIME, OLDEST_OWED, labels, measured
+
+PROD = labels("prod", "c0")
 
 
 @pytest.mark.parametrize(
@@ -27,11 +29,11 @@ def test_an_answer_that_was_asked_to_wait_says_nothing_of_our_speed(
 
 
 def test_a_request_is_measured_only_when_it_was_not_held() -> None:
-    line = measured({"event": "request", "ms": 12.5, "unheld_ms": 12.5}, "prod")
+    line = measured({"event": "request", "ms": 12.5, "unheld_ms": 12.5}, PROD)
     assert line[API_TIME] == 12.5
-    assert "_aws" not in measured({"event": "request", "ms": 20_000.0}, "prod")
+    assert "_aws" not in measured({"event": "request", "ms": 20_000.0}, PROD)
 
 
 def test_the_oldest_debt_is_a_metric_of_each_run_of_the_backstop() -> None:
-    line = measured({"event": "outbox_swept", "errands": 0, "oldest_owed_seconds": 0.0}, "prod")
+    line = measured({"event": "outbox_swept", "errands": 0, "oldest_owed_seconds": 0.0}, PROD)
     assert line[OLDEST_OWED] == 0.0

@@ -25,6 +25,7 @@ from gpu_worker.veil import Veil
 from taskgate.gateway.outbox.delivering import Attempt, Reason
 from taskgate.gateway.work.worker import Failure, Held, Produced
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
+from taskgate.metrics import labels
 from taskgate.otlp import Collector
 from taskgate.spans import NOBODY, Span, Spans, open_spans
 from taskgate.tracing import span_id
@@ -32,6 +33,7 @@ from tests.unit.functions.api_world import ENVIRONMENT, PROMPT, ApiWorld
 from tests.unit.functions.http_events import http_event
 from tests.unit.gpu_worker.loopback import Asked, Loopback, served
 
+LABELS = labels("local", "c0")
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 CALLER = "00f067aa0ba902b7"
 HEADERS = {"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "congo=t61rcWkgMzE"}
@@ -48,7 +50,7 @@ class Backend:
 
     def __init__(self, at: Loopback) -> None:
         self.at = at
-        self.collector = Collector(at.url, "test", "local")
+        self.collector = Collector(at.url, "test", LABELS)
         self.spans = Spans(self.collector)
 
     def sent(self) -> dict[str, Sent]:
@@ -176,7 +178,7 @@ def _ill(logged: StringIO) -> list[dict[str, Any]]:
 def test_a_collector_that_is_down_is_told_of_once_and_no_task_pays(logged: StringIO) -> None:
     with served(lambda asked: (200, b"")) as gone:
         pass
-    collector = Collector(gone.url, "test", "local", seconds=0.2)
+    collector = Collector(gone.url, "test", LABELS, seconds=0.2)
     api = ApiWorld(spans=Spans(collector))
     json_logger("api")  # onto what is listened to
     for _ in range(3):
@@ -196,7 +198,7 @@ def test_a_collector_that_never_answers_is_waited_for_once_and_within_bounds(
         return 200, b""
 
     with served(silent) as at:
-        collector = Collector(at.url, "test", "local", seconds=0.2)
+        collector = Collector(at.url, "test", LABELS, seconds=0.2)
         _submit_20(Spans(collector))
         assert len(at.asked) <= 2
         over.set()
@@ -215,7 +217,7 @@ def test_a_sending_that_hangs_beyond_the_librarys_own_bounds_holds_nothing_up(
         over.wait(60)
         return SpanExportResult.SUCCESS
 
-    collector = Collector("http://127.0.0.1:1", "test", "local", seconds=0.2)
+    collector = Collector("http://127.0.0.1:1", "test", LABELS, seconds=0.2)
     monkeypatch.setattr(collector._exporter._to, "export", hang)
     _submit_20(Spans(collector))
     assert began == [1]
@@ -235,7 +237,7 @@ def _submit_20(spans: Spans) -> None:
 def test_a_collector_that_is_back_is_told_what_was_kept(logged: StringIO) -> None:
     answers = iter([400])
     with served(lambda asked: (next(answers, 200), b"")) as at:
-        collector = Collector(at.url, "test", "local", pause=0)
+        collector = Collector(at.url, "test", LABELS, pause=0)
         spans = Spans(collector)
         api = ApiWorld(spans=spans)
         json_logger("api")

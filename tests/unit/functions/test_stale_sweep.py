@@ -16,7 +16,7 @@ from taskgate.gateway.office import bulk
 from taskgate.lifecycle.states import State
 from taskgate.principal import SCOPES, Principal
 from taskgate.task import Owner
-from tests.unit.functions.api_world import ApiWorld, room_of
+from tests.unit.functions.api_world import ENVIRONMENT, ApiWorld, room_of
 
 Run = Callable[[ApiWorld, int], dict[str, Any]]
 
@@ -32,7 +32,7 @@ def run(monkeypatch: pytest.MonkeyPatch, environment: None) -> Run:
 def told(logged: StringIO, run: Run) -> Callable[[], dict[str, Any]]:
     """What the last run told, with its metrics."""
     json_logger("api")  # the room's cold start has taken the events to a logger of its own
-    measure("local")
+    measure(ENVIRONMENT.labels)
 
     def found() -> dict[str, Any]:
         lines = [json.loads(line) for line in logged.getvalue().splitlines()]
@@ -48,7 +48,7 @@ def test_a_run_that_finds_nothing_says_that_it_ran(
     found = told()
     assert (found["SweepRan"], found["TasksLookedAt"], found["task_stuck_alert"]) == (1, 0, 0)
     (directive,) = found["_aws"]["CloudWatchMetrics"]
-    assert (found["stage"], directive["Dimensions"]) == ("local", [["stage"]])
+    assert (found["stage"], directive["Dimensions"]) == ("local", [["stage", "cell"]])
 
 
 def test_due_tasks_of_every_shard_are_looked_at(

@@ -11,7 +11,7 @@ from taskgate import events
 from taskgate.catalog import CATALOG
 from taskgate.errors import Unavailable
 from taskgate.gateway.views.backlog import pools, tell_backlog
-from taskgate.metrics import measured
+from taskgate.metrics import labels, measured
 from taskgate.ports import Depth, Message
 from taskgate.testing.memory import MemoryWorld
 
@@ -93,7 +93,8 @@ def test_a_queue_service_that_is_away_makes_no_number_up_and_hides_no_other_pool
 
 def test_the_backlog_is_a_metric_of_its_pool() -> None:
     line = measured(
-        {"event": "backlog", "pool": "gpu", "backlog": 3, "waiting": 1, "unattended": 0}, "prod"
+        {"event": "backlog", "pool": "gpu", "backlog": 3, "waiting": 1, "unattended": 0},
+        labels("prod", "c0"),
     )
     assert (line["pool_backlog"], line["pool_waiting"], line["pool_unattended"]) == (3, 1, 0)
-    assert ["stage", "pool"] in line["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
+    assert ["stage", "cell", "pool"] in line["_aws"]["CloudWatchMetrics"][0]["Dimensions"]
