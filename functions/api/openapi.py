@@ -14,6 +14,7 @@ from functions.admin import operations as admin
 from functions.admin import schemas as admin_schemas
 from functions.api import event_schemas, schemas
 from functions.api import operations as api
+from functions.api.advice import ADVICE
 from functions.http import shapes
 from functions.http.answers import JSON
 from functions.http.operation import ALWAYS, DELEGATED, ON_BEHALF_OF, Answered, Operation, Parameter
@@ -27,9 +28,12 @@ A gateway for long GPU tasks: every accepted task is accounted for, at every mom
 Errors are RFC 9457 problems with a stable `code`. Another user's task is answered exactly as one
 that does not exist. All times are UTC. Paths in answers are below the address of the API.
 
-Four answers come from AWS in front of the API, in its own short form `{"message": …}`: 401 when
-the `Authorization` header is missing, 404 for a path or method that is none of these, 429 when
-the whole stage is over its throttle, and 500 when the store of the API keys is out of reach."""
+Some answers come from AWS in front of the API, in its own short form `{"message": …}`: 401 when
+the `Authorization` header is missing, 404 for a path or method that is none of these (`HEAD` and a
+slash at the end among them), 413 when the body is more than AWS carries (10 MB, of which a function
+takes 6), 429 when the whole stage is over its throttle, and 500 when the store of the API keys is out
+of reach. Answers are JSON, whatever `Accept` says; bodies are read as JSON, whatever `Content-Type`
+says."""
 
 EXAMPLES: Final = Path(__file__).with_name("examples.json")
 """Real answers by operation and status; python -m tests.contract.examples records them anew."""
@@ -78,7 +82,12 @@ def document() -> dict[str, Any]:
             "securitySchemes": {"key": _KEY},
         },
         "x-problems": [
-            {"code": kind.code, "status": kind.status, "title": title_of(kind)}
+            {
+                "code": kind.code,
+                "status": kind.status,
+                "title": title_of(kind),
+                "advice": ADVICE[kind.code],
+            }
             for kind in sorted(kinds(), key=lambda kind: (kind.status, kind.code))
         ],
     }

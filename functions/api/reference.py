@@ -137,9 +137,11 @@ def _described(about: Mapping[str, Any]) -> str:
 
 
 def _problems(made: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("", "## Problems", "", "| code | status | what it says |", "|---|---|---|")
+    yield from ("", "## Problems", "")
+    yield from ("| code | status | what it says | what to do |", "|---|---|---|---|")
     for problem in made["x-problems"]:
-        yield f"| `{problem['code']}` | {problem['status']} | {problem['title']} |"
+        told = " | ".join(problem[part] for part in ("title", "advice"))
+        yield f"| `{problem['code']}` | {problem['status']} | {told} |"
 
 
 if __name__ == "__main__":

@@ -23,6 +23,15 @@ from taskgate.task import Task
 REPEAT_MS: Final = 60_000
 """The same act by the same person within this is a repeat whose first answer was lost."""
 
+SameAct = Callable[[Task, int], bool]
+"""Whether a task shows, by what was done to it at that moment (epoch ms), that just this was asked for."""
+
+
+def any_act(task: Task, at: int) -> bool:
+    """Of a verb that nothing is said with but why: all acts are the same."""
+    del task, at
+    return True
+
 
 def reschedule(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks/{task_id}/reschedule`: another start for a task that waits for its time."""
@@ -33,6 +42,7 @@ def reschedule(desk: Desk, asked: Asked) -> Response[str]:
         asked,
         Verb.RESCHEDULE,
         lambda who, i: scheduling.reschedule(desk.ports, who, i, body.start, body.reason),
+        lambda task, at: body.start.means(task.run_at, at),
     )
 
 
@@ -47,6 +57,7 @@ def prioritize(desk: Desk, asked: Asked) -> Response[str]:
         lambda who, i: prioritizing.prioritize(
             desk.ports, who, i, body.priority, body.reason, desk.switches
         ),
+        lambda task, _: task.lane.endswith(f"-{body.priority}"),
     )
 
 
@@ -108,23 +119,28 @@ def _reason(asked: Asked) -> str:
 
 
 def _done(
-    desk: Desk, asked: Asked, verb: Verb, act: Callable[[Principal, str], Task]
+    desk: Desk,
+    asked: Asked,
+    verb: Verb,
+    act: Callable[[Principal, str], Task],
+    same: SameAct = any_act,
 ) -> Response[str]:
     who, task_id = asked.principal, asked.task_id
     try:
         task = act(who, task_id)
     except (IllegalTransition, VerbNotAllowed):
-        repeated = _repeated(desk, who, task_id, verb)
+        repeated = _repeated(desk, who, task_id, verb, same)
         if repeated is None:
             raise
         task = repeated
     return answer(views.record(task))
 
 
-def _repeated(desk: Desk, who: Principal, task_id: str, verb: Verb) -> Task | None:
+def _repeated(desk: Desk, who: Principal, task_id: str, verb: Verb, same: SameAct) -> Task | None:
     """The task, when this person's own earlier request has done what this one asks for."""
     task = visible(desk.ports.tasks.get(task_id), who)
     actor = who.actor_for(task.owner)
     own = [entry for entry in task.history if entry.actor == actor]
     recent = desk.ports.now() - REPEAT_MS
-    return task if own and own[-1].verb is verb and own[-1].at > recent else None
+    done = bool(own) and own[-1].verb is verb and own[-1].at > recent
+    return task if done and same(task, own[-1].at) else None

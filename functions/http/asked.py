@@ -26,8 +26,9 @@ from taskgate.tracing import Incoming, incoming
 
 ON_BEHALF_OF: Final = "taskgate-on-behalf-of"
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+NO_TASK_ID: Final = "There is no such task: an id is task_ and 26 digits and capitals."
 PREFER_WAIT: Final = re.compile(
-    r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,4})\"?\s*(?:$|[,;])", re.IGNORECASE
+    r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,9})\"?\s*(?:$|[,;])", re.IGNORECASE
 )
 
 
@@ -49,7 +50,7 @@ class Asked:
         """The path's task id; one of another shape cannot be on record, so no store is asked."""
         task_id = self.arguments["task_id"]
         if not TASK_ID.fullmatch(task_id):
-            raise TaskNotFound
+            raise TaskNotFound(NO_TASK_ID)
         return task_id
 
     @property

@@ -73,6 +73,13 @@ def test_a_field_that_may_be_null_says_what_it_means(page: Page) -> None:
     expect(field).to_contain_text("When to start: RFC 3339")
 
 
+def test_each_problem_says_what_to_do_about_it(page: Page) -> None:
+    assert page.locator("#problems th").all_inner_texts()[-1].lower() == "what to do"
+    expect(page.locator("#lane_full td").last).to_contain_text("wait Retry-After seconds")
+    for told in page.locator("#problems tbody tr td:last-child").all():
+        expect(told).not_to_be_empty()
+
+
 def test_every_route_can_be_reached_from_the_contents(page: Page) -> None:
     if page.locator("nav summary").is_visible():
         page.locator("nav summary").click()

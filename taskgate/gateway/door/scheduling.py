@@ -20,6 +20,8 @@ from taskgate.task import Task
 
 MAX_AHEAD_DAYS: Final = 90
 MAX_AHEAD_SECONDS: Final = MAX_AHEAD_DAYS * 24 * 3600
+ONE_SECOND: Final = 1000
+"""Delays are whole seconds: two that come to the same time, but for the clock's ticks, are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,13 @@ class Start:
                 fields=[FieldProblem("run_at", f"at most {MAX_AHEAD_DAYS} days ahead")]
             )
         return self.run_at
+
+    def means(self, run_at: int | None, at: int) -> bool:
+        """Whether a task that was moved at that moment, to this time, was moved by the same request."""
+        wanted = self.run_at if self.delay is None else at + self.delay * 1000
+        if wanted is None or run_at is None:
+            return False
+        return abs(wanted - run_at) < ONE_SECOND
 
 
 AT_ONCE: Final = Start()

@@ -9,7 +9,7 @@ import pytest
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import RULES, State, Verb
 from taskgate.testing.factories import task_in
-from tests.unit.functions.api_world import ADA, OPERATOR, ApiWorld
+from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld
 
 OF_VERB = {
     "extend": Verb.EXTEND,
@@ -152,6 +152,39 @@ def test_a_verb_asked_for_again_much_later_is_no_repeat(api: ApiWorld) -> None:
     api.post(f"/v1/tasks/{task_id}/recover")
     api.world.clock.advance(61)
     assert api.post(f"/v1/tasks/{task_id}/recover").code == "verb_not_allowed"
+
+
+def test_another_time_for_a_task_that_has_started_is_refused_though_it_was_just_moved(
+    api: ApiWorld,
+) -> None:
+    """A repeat is the same request, not the same verb: what was not done must not be answered 200."""
+    task_id = api.submitted({**PROMPT, "delay": 3600})
+    path = f"/v1/tasks/{task_id}/reschedule"
+    first = api.post(path, {"delay": 0})
+    assert first.json["state"] == "queued"
+    assert api.post(path, {"delay": 0}) == first
+    for other in ({"delay": 7200}, {"run_at": "2026-10-01T09:00:00Z"}):
+        refused = api.post(path, other)
+        assert (refused.status, refused.code) == (409, "verb_not_allowed")
+
+
+def test_the_same_time_again_whose_answer_was_lost_is_answered_with_the_task(api: ApiWorld) -> None:
+    task_id = api.submitted({**PROMPT, "delay": 3600})
+    path, past = f"/v1/tasks/{task_id}/reschedule", {"run_at": "2026-09-21T14:00:00+02:00"}
+    first = api.post(path, past)
+    api.world.clock.advance(20)
+    assert api.post(path, past) == first
+
+
+def test_another_priority_for_a_task_that_has_started_is_refused_though_it_was_just_changed(
+    api: ApiWorld,
+) -> None:
+    task_id = api.submitted()
+    path = f"/v1/tasks/{task_id}/priority"
+    assert api.post(path, {"priority": "low"}).status == 200
+    api.claim()
+    assert api.post(path, {"priority": "low"}).status == 200
+    assert api.post(path, {"priority": "normal"}).code == "verb_not_allowed"
 
 
 def _named(task):
