@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from taskgate.aws.codec import encoded, entry_value, task_key
+from taskgate.aws.codec import encoded, task_key
+from taskgate.aws.fields import entry_value
 from taskgate.aws.values import Value, listed, n, s
 from taskgate.lifecycle.change import Change, Guard, LedgerMove, PulseGuard
 from taskgate.shards import shard_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from taskgate.aws.codec import read_result, write_result
 from taskgate.aws.expressions import Names
+from taskgate.aws.manifests import read_result, write_result
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.salvage import Reuse, Salvage
 from taskgate.task import Owner

@@ -39,6 +39,14 @@ def listed(values: Iterable[Value]) -> Value:
     return {"L": list(values)}
 
 
+def text(value: Value) -> str:
+    return str(value["S"])
+
+
+def whole(value: Value) -> int:
+    return int(value["N"])
+
+
 def text_of(item: Item, name: str, default: str = "") -> str:
     return str(item[name]["S"]) if name in item else default
 
