@@ -135,7 +135,7 @@ def _errors() -> Iterator[str]:
         "| code | status | when | `Retry-After` | what to do |",
         "|---|---|---|---|---|",
     )
-    for kind in sorted(kinds(), key=lambda kind: (kind.status, kind.code)):
+    for kind in kinds():
         again = str(kind.retry_after or "–")
         when = title_of(kind).replace("\n", " ")
         yield f"| `{kind.code}` | {kind.status} | {when} | {again} | {ADVICE[kind.code]} |"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -94,11 +94,20 @@ def told(problem: Problem, request_id: str) -> Response[str]:
     )
 
 
-def kinds(root: type[Problem] = Problem) -> Iterator[type[Problem]]:
-    """Every kind of problem that an answer may be: what the reference lists."""
+def kinds() -> Sequence[type[Problem]]:
+    """Every kind of problem that an answer may be, by status: what the reference lists."""
+    return by_status(_below(Problem))
+
+
+def by_status(found: Iterable[type[Problem]]) -> Sequence[type[Problem]]:
+    """In the order in which every page tells of them, whatever was imported first."""
+    return sorted(found, key=lambda kind: (kind.status, kind.code))
+
+
+def _below(root: type[Problem]) -> Iterator[type[Problem]]:
     for kind in root.__subclasses__():
         yield kind
-        yield from kinds(kind)
+        yield from _below(kind)
 
 
 def title_of(kind: type[Problem]) -> str:
