@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from functions.admin.bulk_bodies import BulkBody, ConfirmBody, StopBody
 from functions.admin.switch_bodies import PauseSwitchBody, ResumeSwitchBody
-from functions.http.body import Body
 from functions.http.shapes import (
-    REFERENCE,
+    NEXT,
     TEXT,
     TIME,
     WHOLE,
     Schema,
+    bodies_of,
     described,
     list_of,
     object_of,
+    one_of,
     or_null,
     ref,
 )
@@ -30,19 +30,19 @@ FILTER: Final[Schema] = {
     "tenant": or_null(TEXT),
     "user": or_null(TEXT),
     "type": or_null(TEXT),
-    "states": list_of({"type": "string", "enum": [state.value for state in State]}),
+    "states": list_of(one_of(State)),
     "since": or_null(TIME),
     "until": described(
         or_null(TIME), "Never later than the dry run: what came since was not counted."
     ),
-    "code": or_null({"type": "string", "enum": [code.value for code in ErrorCode]}),
+    "code": or_null(one_of(ErrorCode)),
     "day": or_null(TEXT),
-    "callback": or_null({"type": "string", "enum": [state.value for state in CallbackState]}),
+    "callback": or_null(one_of(CallbackState)),
 }
 BULK: Final[Schema] = {
     "id": {"type": "string", "pattern": f"^{BULK_ID.pattern}$"},
-    "act": {"type": "string", "enum": [act.value for act in BulkAct]},
-    "state": {"type": "string", "enum": [state.value for state in BulkState]},
+    "act": one_of(BulkAct),
+    "state": one_of(BulkState),
     "filter": object_of(FILTER),
     "reason": TEXT,
     "by": described(TEXT, "Who planned it: user and key."),
@@ -61,7 +61,7 @@ BULK: Final[Schema] = {
     ),
 }
 SWITCH: Final[Schema] = {
-    "kind": {"type": "string", "enum": [kind.value for kind in Kind]},
+    "kind": one_of(Kind),
     "name": described(TEXT, "Of the lane or the type; empty for the intake."),
     "paused": {"type": "boolean"},
     "refuses": described({"type": "boolean"}, "Of a paused type: its submits are refused, too."),
@@ -74,34 +74,27 @@ SWITCH: Final[Schema] = {
         list_of(object_of({"at": TIME, "by": TEXT, "what": TEXT, "reason": TEXT})), "The last 20."
     ),
 }
-_BODIES: Final[Mapping[str, type[Body]]] = {
-    "PlanBulk": BulkBody,
-    "ConfirmBulk": ConfirmBody,
-    "StopBulk": StopBody,
-    "PauseSwitch": PauseSwitchBody,
-    "ResumeSwitch": ResumeSwitchBody,
+SCHEMAS: Final[dict[str, Schema]] = {
+    **bodies_of(
+        {
+            "PlanBulk": BulkBody,
+            "ConfirmBulk": ConfirmBody,
+            "StopBulk": StopBody,
+            "PauseSwitch": PauseSwitchBody,
+            "ResumeSwitch": ResumeSwitchBody,
+        }
+    ),
+    "Bulk": object_of(BULK),
+    "Bulks": object_of({"bulks": list_of(ref("Bulk")), "next_cursor": NEXT}),
+    "BulkDryRun": object_of(
+        {
+            "bulk": ref("Bulk"),
+            "sample": described(list_of(ref("AdminTaskRow")), "Some of those that fit."),
+            "calls": described(WHOLE, "About how many AWS calls it would cost."),
+            "minutes": described(WHOLE, "The least that it would take."),
+            "token": described(TEXT, "What confirms it: this plan, by this key, in time."),
+        }
+    ),
+    "Switch": object_of(SWITCH),
+    "Switches": object_of({"switches": list_of(ref("Switch"))}),
 }
-
-
-def acting() -> dict[str, Schema]:
-    """Every named schema of them."""
-    bodies = {
-        name: body.model_json_schema(ref_template=REFERENCE) for name, body in _BODIES.items()
-    }
-    next_cursor = described(or_null(TEXT), "The cursor of the next page; null on the last.")
-    return {
-        **bodies,
-        "Bulk": object_of(BULK),
-        "Bulks": object_of({"bulks": list_of(ref("Bulk")), "next_cursor": next_cursor}),
-        "BulkDryRun": object_of(
-            {
-                "bulk": ref("Bulk"),
-                "sample": described(list_of(ref("AdminTaskRow")), "Some of those that fit."),
-                "calls": described(WHOLE, "About how many AWS calls it would cost."),
-                "minutes": described(WHOLE, "The least that it would take."),
-                "token": described(TEXT, "What confirms it: this plan, by this key, in time."),
-            }
-        ),
-        "Switch": object_of(SWITCH),
-        "Switches": object_of({"switches": list_of(ref("Switch"))}),
-    }

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.admin.acting_schemas import acting
+from functions.admin import acting_schemas
 from functions.admin.bodies import IssueBody, PlanBody, RevokeBody, RotateBody
 from functions.http.shapes import (
     ID,
-    REFERENCE,
+    NEXT,
     TEXT,
     TIME,
     WHOLE,
     Schema,
+    bodies_of,
     described,
     list_of,
     object_of,
+    one_of,
     or_null,
     ref,
 )
@@ -37,7 +39,6 @@ KEPT: Final[Schema] = {
         }
     ),
 }
-NEXT: Final = described(or_null(TEXT), "The cursor of the next page; null on the last.")
 TRAIL: Final = described(
     list_of(object_of({"at": TIME, "actor": TEXT, "what": TEXT})),
     "Who did what to it, and when: the first and the latest 19.",
@@ -46,11 +47,11 @@ KEY: Final[Schema] = {
     "id": {"type": "string", "pattern": f"^{KEY_ID.pattern}$"},
     "tenant": TEXT,
     "user": TEXT,
-    "scopes": list_of({"type": "string", "enum": sorted(SCOPES)}),
+    "scopes": list_of(one_of(sorted(SCOPES))),
     "plan": or_null(TEXT),
     "max_pending": described(or_null(WHOLE), "The key's own limit; null takes the plan's."),
     "expires_at": or_null(TIME),
-    "state": {"type": "string", "enum": ["active", "revoked", "expired"]},
+    "state": one_of(("active", "revoked", "expired")),
     "history": TRAIL,
 }
 PLAN: Final[Schema] = {
@@ -58,7 +59,7 @@ PLAN: Final[Schema] = {
     "max_pending": WHOLE,
     "submits_per_minute": described(or_null(WHOLE), "Null: not limited."),
     "burst": WHOLE,
-    "priorities": list_of({"type": "string", "enum": sorted(PRIORITIES)}),
+    "priorities": list_of(one_of(sorted(PRIORITIES))),
     "max_processing": described(or_null(WHOLE), "Null: not limited."),
     "max_upload_bytes": described(or_null(WHOLE), "Null: not limited."),
     "version": described(WHOLE, "How often it was set; 0 as it is built in."),
@@ -67,51 +68,51 @@ PLAN: Final[Schema] = {
 RECEIVER: Final[Schema] = {
     "tenant": TEXT,
     "receiver": described(TEXT, "Host and port."),
-    "breaker": {"type": "string", "enum": [stand.value for stand in Breaker]},
+    "breaker": one_of(Breaker),
     "failures": described(WHOLE, "Signs of illness in a row."),
     "since": described(or_null(TIME), "When its breaker opened; null while it has not."),
     "next_probe_at": or_null(TIME),
     "mark": described(TEXT, "What stands for it in the logs."),
 }
 _ROW: Final = ref("AdminTaskRow")
-
-
-def components() -> dict[str, Schema]:
-    """Every named schema."""
-    return {
-        "IssueKey": IssueBody.model_json_schema(ref_template=REFERENCE),
-        "RotateKey": RotateBody.model_json_schema(ref_template=REFERENCE),
-        "RevokeKey": RevokeBody.model_json_schema(ref_template=REFERENCE),
-        "SetPlan": PlanBody.model_json_schema(ref_template=REFERENCE),
-        "AdminTaskRow": object_of({**KEPT, "task": ref("TaskSummary")}),
-        "AdminTask": object_of({**KEPT, "task": ref("Task")}),
-        "UnsettledTasks": object_of({"tasks": list_of(_ROW), "next_cursor": NEXT}),
-        "ProblemTasks": object_of({"day": TEXT, "tasks": list_of(_ROW), "next_cursor": NEXT}),
-        "UserLedger": object_of(
-            {
-                "tenant": TEXT,
-                "user": TEXT,
-                "balanced": described(
-                    {"type": "boolean"}, "Whether `submitted` is the sum of all the others."
-                ),
-                "active_tasks": list_of(ID),
-                "books": ref("Stats"),
-            }
-        ),
-        "Receivers": object_of({"receivers": list_of(object_of(RECEIVER)), "next_cursor": NEXT}),
-        "ApiKey": object_of(KEY),
-        "ApiKeys": object_of({"keys": list_of(ref("ApiKey")), "next_cursor": NEXT}),
-        "NewApiKey": object_of(
-            {
-                "key": {
-                    "type": "string",
-                    "pattern": f"^{SHAPE.pattern}$",
-                    "description": "The key itself, this once.",
-                },
-                **KEY,
-            }
-        ),
-        "Plan": object_of(PLAN),
-        "Plans": object_of({"plans": list_of(ref("Plan"))}),
-        **acting(),
-    }
+SCHEMAS: Final[dict[str, Schema]] = {
+    **bodies_of(
+        {
+            "IssueKey": IssueBody,
+            "RotateKey": RotateBody,
+            "RevokeKey": RevokeBody,
+            "SetPlan": PlanBody,
+        }
+    ),
+    "AdminTaskRow": object_of({**KEPT, "task": ref("TaskSummary")}),
+    "AdminTask": object_of({**KEPT, "task": ref("Task")}),
+    "UnsettledTasks": object_of({"tasks": list_of(_ROW), "next_cursor": NEXT}),
+    "ProblemTasks": object_of({"day": TEXT, "tasks": list_of(_ROW), "next_cursor": NEXT}),
+    "UserLedger": object_of(
+        {
+            "tenant": TEXT,
+            "user": TEXT,
+            "balanced": described(
+                {"type": "boolean"}, "Whether `submitted` is the sum of all the others."
+            ),
+            "active_tasks": list_of(ID),
+            "books": ref("Stats"),
+        }
+    ),
+    "Receivers": object_of({"receivers": list_of(object_of(RECEIVER)), "next_cursor": NEXT}),
+    "ApiKey": object_of(KEY),
+    "ApiKeys": object_of({"keys": list_of(ref("ApiKey")), "next_cursor": NEXT}),
+    "NewApiKey": object_of(
+        {
+            "key": {
+                "type": "string",
+                "pattern": f"^{SHAPE.pattern}$",
+                "description": "The key itself, this once.",
+            },
+            **KEY,
+        }
+    ),
+    "Plan": object_of(PLAN),
+    "Plans": object_of({"plans": list_of(ref("Plan"))}),
+    **acting_schemas.SCHEMAS,
+}

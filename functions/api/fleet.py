@@ -18,13 +18,14 @@ from functions.http.shapes import (
     described,
     list_of,
     object_of,
+    one_of,
     or_null,
 )
 from functions.http.times import when
 from taskgate.gateway.views.fleet import fleet
 from taskgate.roster import Sign, WorkerState
 
-_STATE: Final[Schema] = {"type": "string", "enum": [state.value for state in WorkerState]}
+_STATE: Final[Schema] = one_of(WorkerState)
 _TASK: Final = object_of({"id": TEXT, "type": TEXT, "attempt": WHOLE})
 _GPU: Final = object_of({"model": TEXT, "memory_mib": or_null(WHOLE)})
 POOL: Final[Schema] = {

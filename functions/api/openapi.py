@@ -12,13 +12,21 @@ from typing import Any, Final
 from functions import VERSION
 from functions.admin import operations as admin
 from functions.admin import schemas as admin_schemas
-from functions.api import event_schemas, schemas
 from functions.api import operations as api
+from functions.api import schemas
 from functions.api.advice import ADVICE
+from functions.api.schemas import events
 from functions.http import shapes
 from functions.http.answers import JSON
 from functions.http.operation import ALWAYS, DELEGATED, ON_BEHALF_OF, Answered, Operation, Parameter
-from functions.http.problems import AWS_ANSWERS, PROBLEM_JSON, example_of, kinds, title_of
+from functions.http.problems import (
+    AWS_ANSWERS,
+    PROBLEM_JSON,
+    by_status,
+    example_of,
+    kinds,
+    title_of,
+)
 from taskgate.errors import Problem
 from taskgate.routes import ROUTES, Route
 
@@ -71,12 +79,11 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": "./", "description": "Where this document is served."}],
         "paths": dict(paths),
-        "webhooks": event_schemas.webhooks(),
+        "webhooks": events.webhooks(),
         "components": {
             "schemas": {
                 **schemas.components(),
-                **admin_schemas.components(),
-                **event_schemas.SCHEMAS,
+                **admin_schemas.SCHEMAS,
             },
             "examples": {kind.code: {"value": example_of(kind)} for kind in kinds()},
             "securitySchemes": {"key": _KEY},
@@ -88,7 +95,7 @@ def document() -> dict[str, Any]:
                 "title": title_of(kind),
                 "advice": ADVICE[kind.code],
             }
-            for kind in sorted(kinds(), key=lambda kind: (kind.status, kind.code))
+            for kind in kinds()
         ],
     }
 
@@ -97,7 +104,7 @@ def refusals(route: Route) -> tuple[type[Problem], ...]:
     """Every problem that a route may answer, by status."""
     always = () if route.public else (*ALWAYS, *DELEGATED)
     found = {*OPERATIONS[route.method, route.path].refuses, *always}
-    return tuple(sorted(found, key=lambda kind: (kind.status, kind.code)))
+    return tuple(by_status(found))
 
 
 _KEY: Final = {

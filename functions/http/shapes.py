@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
+
+from pydantic import BaseModel
 
 from taskgate.gateway.views.reading import TASK_ID
 
@@ -29,12 +31,22 @@ def list_of(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
+def one_of(values: Iterable[str]) -> Schema:
+    """One of these words, in the order in which they are told."""
+    return {"type": "string", "enum": [str(value) for value in values]}
+
+
 def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 def described(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
+
+
+def bodies_of(models: Mapping[str, type[BaseModel]]) -> dict[str, Schema]:
+    """The schemas of bodies by name."""
+    return {name: model.model_json_schema(ref_template=REFERENCE) for name, model in models.items()}
 
 
 TEXT: Final[Schema] = {"type": "string"}
@@ -46,3 +58,4 @@ TIME: Final[Schema] = {
     "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$",
 }
 ID: Final[Schema] = {"type": "string", "pattern": f"^{TASK_ID.pattern}$"}
+NEXT: Final = described(or_null(TEXT), "The cursor of the next page; null on the last.")

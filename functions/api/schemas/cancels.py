@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.http.shapes import TEXT, TIME, Schema, described, object_of, or_null
+from functions.http.shapes import TEXT, TIME, Schema, described, object_of, one_of, or_null
 from taskgate.gateway.steer.steering import CancelOutcome
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.task import CancelMode
@@ -12,8 +12,8 @@ from taskgate.task import CancelMode
 CANCEL: Final = or_null(
     object_of(
         {
-            "mode": {"type": "string", "enum": [mode.value for mode in CancelMode]},
-            "code": {"type": "string", "enum": [code.value for code in ErrorCode]},
+            "mode": one_of(CancelMode),
+            "code": one_of(ErrorCode),
             "asked_at": TIME,
             "asked_by": TEXT,
             "seen_at": described(or_null(TIME), "When its worker had the word."),
@@ -30,6 +30,6 @@ CANCEL: Final = or_null(
     )
 )
 OUTCOME: Final[Schema] = {
-    "outcome": {"type": "string", "enum": [outcome.value for outcome in CancelOutcome]},
+    "outcome": one_of(CancelOutcome),
     "told": described(TEXT, "The outcome in plain words."),
 }

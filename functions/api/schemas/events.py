@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from functions.http.shapes import (
@@ -14,6 +13,7 @@ from functions.http.shapes import (
     described,
     list_of,
     object_of,
+    one_of,
     or_null,
     ref,
 )
@@ -22,11 +22,6 @@ from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.states import ENDED, State
 from taskgate.webhooks.signing import ID as MESSAGE_ID
 from taskgate.webhooks.signing import SIGNATURE, TIMESTAMP
-
-
-def _one_of(values: Iterable[str]) -> Schema:
-    return {"type": "string", "enum": sorted(str(value) for value in values)}
-
 
 _TASK: Final[Schema] = {
     "id": ID,
@@ -38,12 +33,12 @@ _TASK: Final[Schema] = {
 }
 END: Final = object_of(
     {
-        "type": _one_of(ANNOUNCED.values()),
+        "type": one_of(sorted(ANNOUNCED.values())),
         "timestamp": described(TIME, "When it ended."),
         "data": object_of(
             {
                 **_TASK,
-                "state": _one_of(ENDED),
+                "state": one_of(sorted(ENDED)),
                 "parent": described(or_null(ID), "The task that it follows."),
                 "reused_from": described(
                     or_null(ID),
@@ -64,12 +59,12 @@ END: Final = object_of(
 )
 NEWS_EVENT: Final = object_of(
     {
-        "type": _one_of(NEWS),
+        "type": one_of(sorted(NEWS)),
         "timestamp": described(TIME, "When it was told: of two, the later one is the newer."),
         "data": object_of(
             {
                 **_TASK,
-                "state": _one_of({State.PROCESSING, State.STALLED}),
+                "state": one_of(sorted({State.PROCESSING, State.STALLED})),
                 "version": described(WHOLE, "Grows with each change of the record."),
                 "progress": {"type": "number", "minimum": 0, "maximum": 1},
                 "stage": TEXT,

@@ -13,6 +13,7 @@ from functions.http.shapes import (
     described,
     list_of,
     object_of,
+    one_of,
     or_null,
     ref,
 )
@@ -28,33 +29,32 @@ TRIED: Final = object_of(
         "at": TIME,
         "status": described(or_null(WHOLE), "Null when there was no whole answer."),
         "ms": WHOLE,
-        "reason": {"type": "string", "enum": [reason.value for reason in Reason]},
+        "reason": one_of(Reason),
         "detail": described(TEXT, "More about the reason; often empty."),
     }
 )
 CALLBACK: Final[Schema] = {
     "url": TEXT,
     "events": list_of(TEXT),
-    "state": {
-        "type": "string",
-        "enum": [stand.value for stand in Stand],
-        "description": "`waiting` while the task lives; `not_asked` when it ended in a way that is"
+    "state": described(
+        one_of(Stand),
+        "`waiting` while the task lives; `not_asked` when it ended in a way that is"
         " not among the events.",
-    },
+    ),
     "tries": described(WHOLE, "Attempts in all."),
     "next_try_at": described(or_null(TIME), "Null when nothing more is to be sent."),
     "latest": described(list_of(TRIED), f"The latest {KEPT_TRIES} attempts, the oldest first."),
 }
 _RECEIVER: Final = object_of(
     {
-        "breaker": {"type": "string", "enum": [breaker.value for breaker in Breaker]},
+        "breaker": one_of(Breaker),
         "failures": described(WHOLE, "Signs of illness in a row."),
         "since": described(or_null(TIME), "When the breaker opened."),
         "next_probe_at": described(or_null(TIME), "The next callback that may try it."),
     }
 )
 DEBTS: Final[Schema] = {
-    "duties": list_of({"type": "string", "enum": [duty.value for duty in Duty]}),
+    "duties": list_of(one_of(Duty)),
     "next_at": described(TIME, "When somebody sees to it next."),
     "callback": described(
         or_null(
@@ -81,9 +81,14 @@ RELATIONS: Final[Schema] = {
         )
     ),
     "chain": described(
-        or_null(
-            object_of({"state": {"type": "string", "enum": [state.value for state in ChainState]}})
-        ),
+        or_null(object_of({"state": one_of(ChainState)})),
         "This task and all that follows it, taken together; null when nothing follows.",
+    ),
+}
+SCHEMAS: Final[dict[str, Schema]] = {
+    "Callback": object_of(CALLBACK),
+    "TaskCallback": object_of({"id": ID, **CALLBACK}),
+    "WebhookSecrets": object_of(
+        {"secrets": described(list_of(TEXT), "`whsec_…`, the newest first.")}
     ),
 }
