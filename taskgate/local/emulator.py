@@ -22,6 +22,7 @@ ACCESS_KEY: Final = "test"
 SECRET: Final = "test"  # noqa: S105 - known to all
 HEALTHY_WITHIN: Final = 30.0
 LOG: Final = "emulator.log"
+MODULE: Final = "taskgate.local.emulated"
 
 
 class EmulatorError(Exception):
@@ -84,8 +85,7 @@ class Emulator:
         # Another process may take the port between our look and the emulator's bind.
         for _ in range(3):
             port = self._choose_port()
-            module = "taskgate.local.recording" if self._record else "ministack"
-            child = Child(module, variables=self._variables(port), log=self._folder / LOG)
+            child = Child(MODULE, variables=self._variables(port), log=self._folder / LOG)
             try:
                 if _is_healthy(child, port):
                     self._port_file.write_text(str(port))

@@ -1,8 +1,8 @@
 """The AWS emulator with a record of every call that is signed with a role's credentials.
 
-``python -m taskgate.local.recording`` is ``python -m ministack`` that also writes a JSON line a call
-into the file that ``TASKGATE_RECORD`` names. The record is made at the emulator's door, so nothing in
-a function or a worker knows of it, and it holds what AWS would judge: who, what, on what.
+A JSON line a call goes into the file that ``TASKGATE_RECORD`` names. The record is made at the
+emulator's door, so nothing in a function or a worker knows of it, and it holds what AWS would judge:
+who, what, on what.
 
 A file beside the record, named as `refuse_next` does, makes the next call that fits it fail: so the
 deployed functions meet what the emulator itself never does, such as a throttle or a lost race.
@@ -11,7 +11,6 @@ deployed functions meet what the emulator itself never does, such as a throttle 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
@@ -140,20 +139,3 @@ def _write(record: Path, line: dict[str, Any]) -> None:
     """One write of one line: calls that end at the same time do not mix."""
     with record.open("ab", buffering=0) as out:
         out.write(json.dumps(line).encode() + b"\n")
-
-
-def main() -> None:
-    """Start the emulator with its record."""
-    from ministack import app as emulator  # noqa: PLC0415 - it starts threads when it is imported
-    from ministack.services import sts  # noqa: PLC0415
-
-    def role_of(key: str) -> str:
-        session = sts._sessions.get(key) or {}  # noqa: SLF001 - STS tells it only to the key's holder
-        return str(session.get("Arn", "")).split("/")[-2]
-
-    emulator.app = recorded(emulator.app, Path(os.environ[RECORD]), role_of)
-    emulator.main()
-
-
-if __name__ == "__main__":
-    main()

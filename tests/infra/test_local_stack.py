@@ -14,6 +14,7 @@ import pytest
 from taskgate.local import LocalStack, LocalStackError, assembly, cdk
 from taskgate.local.emulator import Emulator
 from taskgate.local.process import Child, plain_variables
+from taskgate.local.unpacking import UNPACKED
 from taskgate.settings import stage
 
 pytestmark = pytest.mark.emulator
@@ -92,6 +93,14 @@ def test_functions_and_workers_see_no_variable_of_the_shell_that_started_them(mo
     monkeypatch.setenv("TASKGATE_STAGE", "prod")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     assert not {"TASKGATE_STAGE", "PYTHONPATH", "AWS_PROFILE"} & plain_variables().keys()
+
+
+def test_a_functions_environments_read_one_copy_of_its_code(stack):
+    """Each would have two thousand files of its own, which take seconds to write and to remove."""
+    stack.sweep()
+    codes = list((stack.folder / "tmp").glob("ministack-lambda-*/code"))
+    assert codes
+    assert {code.resolve().parent for code in codes} == {UNPACKED}
 
 
 def test_a_persistent_stack_keeps_its_tasks_and_its_address_over_a_restart(tmp_path):
