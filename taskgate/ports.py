@@ -165,6 +165,12 @@ class TaskStore(Protocol):
     def get_input(self, task_id: str) -> str | None:
         """The validated input, a JSON text."""
 
+    def keep_input(self, task: Task, deadline_at: int) -> bool:
+        """Keep its input, and what follows it, for a life until `deadline_at` (epoch ms).
+
+        False, and nothing is promised, when the input is not there any more.
+        """
+
     def get_then(self, task_id: str) -> str | None:
         """What follows the task, a JSON text."""
 

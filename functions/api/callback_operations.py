@@ -29,8 +29,10 @@ CALLBACKS: Final[Mapping[tuple[str, str], Operation]] = {
         refuses=(
             *READS,
             errors.TaskNotFound,
+            errors.TaskExpired,
             errors.NoCallback,
             errors.VerbNotAllowed,
+            errors.RateLimited,
         ),
     ),
     ("GET", "/v1/webhook-secrets"): Operation(

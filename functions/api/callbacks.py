@@ -8,6 +8,7 @@ from functions.api.desk import Desk
 from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
+from taskgate.gateway.door import redelivering
 from taskgate.gateway.steer import telling
 
 
@@ -21,7 +22,7 @@ def attempts(desk: Desk, asked: Asked) -> Response[str]:
 def redeliver(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks/{task_id}/callback/redeliver`: 202; it is on its way."""
     asked.query()
-    task = telling.redeliver(desk.ports, asked.principal, asked.task_id)
+    task = redelivering.redeliver(desk.ports, asked.principal, asked.task_id, desk.retention)
     return answer({"id": task.id, **(views.callback(task) or {})}, 202)
 
 

@@ -14,6 +14,7 @@ from functions.http.problems import kinds, title_of
 from taskgate.catalog import CATALOG
 from taskgate.errors import BodyTooLarge, RateLimited
 from taskgate.gateway.door import chains, scheduling, submitting
+from taskgate.gateway.door.redelivering import REDELIVERIES
 from taskgate.gateway.views import listing, reading
 from taskgate.plans import BUILT_IN, Plan
 from taskgate.routes import ROUTES, Route
@@ -43,6 +44,10 @@ def limits() -> Mapping[str, tuple[str, str]]:
         "follow-ups": (
             f"{chains.MAX_STEPS} of a task, {chains.MAX_DEPTH} levels, {chains.MAX_TASKS} in all",
             "invalid_request",
+        ),
+        "redeliveries": (
+            f"{REDELIVERIES.a_minute} a minute of a user, {REDELIVERIES.burst} at once",
+            "rate_limited",
         ),
         "a page of a list": (f"{listing.MAX_PAGE} tasks", "invalid_request"),
         "`?wait=`": (f"{reading.MAX_WAIT} s", "invalid_request"),

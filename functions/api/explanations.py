@@ -27,6 +27,7 @@ def explain(desk: Desk, asked: Asked) -> Response[str]:
         asked.task_id,
         desk.switches.now(desk.ports),
         desk.room.environment.beat,
+        desk.retention,
     )
     return answer(_shown(told, estimating.estimate(desk.ports, told.task)))
 

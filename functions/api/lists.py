@@ -14,7 +14,7 @@ from functions.http.answers import answer, text_of
 from functions.http.asked import Asked, whole_number
 from functions.http.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
-from taskgate.gateway.views import listing
+from taskgate.gateway.views import listing, reading
 from taskgate.gateway.views.listing import Filter
 from taskgate.lifecycle.states import State
 from taskgate.nearest import did_you_mean, in_words
@@ -31,8 +31,10 @@ def listed(desk: Desk, asked: Asked) -> Response[str]:
     query = asked.query("limit", "cursor", "state", "type", "since", "until", prefix=METADATA)
     limit = whole_number("limit", query.get("limit", str(DEFAULT_PAGE)), 1, listing.MAX_PAGE)
     wanted, principal = _filter(query), asked.principal
-    page = listing.listed(desk.ports, desk.cursors, principal, limit, query.get("cursor"), wanted)
-    rows = _within_bytes([views.summary(task) for task in page.rows])
+    cursor, keep, now = query.get("cursor"), desk.retention, desk.ports.now()
+    page = listing.listed(desk.ports, desk.cursors, principal, limit, cursor, wanted, keep)
+    shown = [views.summary(t, expired=reading.expired(t, now, keep)) for t in page.rows]
+    rows = _within_bytes(shown)
     following = page.next
     if len(rows) < len(page.rows):
         following = desk.cursors.seal(listing.list_of(principal.owner, wanted), rows[-1]["id"])

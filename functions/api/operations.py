@@ -198,7 +198,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         " ask about any task.",
         parameters=(TASK_ID,),
         answers={200: Answered("The explanation.", "Explanation")},
-        refuses=(*READS, errors.TaskNotFound),
+        refuses=(*READS, errors.TaskNotFound, errors.TaskExpired),
     ),
     **CALLBACKS,
     **UPLOADS,

@@ -60,7 +60,7 @@ STEERING: Final[Mapping[tuple[str, str], Operation]] = {
             200: Answered("It has ended: canceled, or earlier in its own way.", "Canceled"),
             202: Answered("Asked for; a worker must still stop.", "Canceled"),
         },
-        refuses=(*JSON_BODY[1:], errors.MissingScope, errors.TaskNotFound),
+        refuses=(*JSON_BODY[1:], errors.MissingScope, errors.TaskNotFound, errors.TaskExpired),
     ),
     ("POST", "/v1/tasks/{task_id}/reschedule"): _verb(
         "rescheduleTask",
@@ -114,6 +114,6 @@ STEERING: Final[Mapping[tuple[str, str], Operation]] = {
         "Give a failed or timed-out task another life",
         "The same id, the history kept, fresh budgets and a fresh deadline; `generation` goes up."
         " It counts as one more of your unfinished tasks.",
-        more=(errors.TooManyPendingTasks,),
+        more=(errors.TooManyPendingTasks, errors.TaskExpired),
     ),
 }

@@ -67,7 +67,7 @@ def cancel(desk: Desk, asked: Asked) -> Response[str]:
     asked.query()
     body = CancelBody.of(asked.optional_body())
     task = steering.cancel(
-        desk.ports, asked.principal, asked.task_id, body.cancel_mode, body.reason
+        desk.ports, asked.principal, asked.task_id, body.cancel_mode, body.reason, desk.retention
     )
     status = 202 if task.state is State.CANCELING else 200
     return answer(views.canceled(task), status)

@@ -109,7 +109,7 @@ def retry(desk: Desk, asked: Asked) -> Response[str]:
         desk,
         asked,
         Verb.REOPEN,
-        lambda who, i: operating.reopen(desk.ports, desk.catalog, who, i, reason),
+        lambda who, i: operating.reopen(desk.ports, desk.catalog, who, i, reason, desk.retention),
     )
 
 

@@ -19,8 +19,8 @@ from taskgate.ports import Ledger, Pulse
 from taskgate.task import Limits, ResultFile, Task, TaskError, Tried
 
 
-def summary(task: Task) -> dict[str, Any]:
-    """A task in a list."""
+def summary(task: Task, *, expired: bool = False) -> dict[str, Any]:
+    """A task in a list; one that is `expired` is told of by its end alone."""
     return {
         "id": task.id,
         "type": task.type,
@@ -38,6 +38,7 @@ def summary(task: Task) -> dict[str, Any]:
         "cancel": cancel(task),
         "result": _result(task),
         "metadata": parsed(task.metadata) or {},
+        "expired": expired,
         "parent": task.parent,
         "reused_from": task.reused_from,
         "trace_id": task.trace.trace_id,

@@ -79,6 +79,27 @@ class DynamoTasks(DynamoReads):
             return self._update(update, change)
         return self._transact(update, change)
 
+    def keep_input(self, task: Task, deadline_at: int) -> bool:
+        parts = ["INPUT", *(["THEN"] if task.follow_ups else [])]
+        return all(self._prolonged(part_key(task.id, part), deadline_at) for part in parts)
+
+    def _prolonged(self, key: dict[str, Value], deadline_at: int) -> bool:
+        try:
+            with available():
+                self._client.update_item(
+                    TableName=self._tasks,
+                    Key=key,
+                    UpdateExpression="SET #expires_at = :gone",
+                    ConditionExpression="attribute_exists(#pk)",
+                    ExpressionAttributeNames={"#pk": "pk", "#expires_at": "expires_at"},
+                    ExpressionAttributeValues={":gone": n(self._gone(deadline_at))},
+                )
+        except ClientError as error:
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+            return False
+        return True
+
     def callback_body(self, task_id: str, generation: int, body: str) -> str:
         key = part_key(task_id, f"CALLBACK#{generation}")
         try:
@@ -94,8 +115,11 @@ class DynamoTasks(DynamoReads):
 
     def _beside(self, task: Task, part: str, values: dict[str, Value]) -> dict[str, Value]:
         """An item that serves the task's run, and goes some time after it must have ended."""
-        gone = task.deadline_at // 1000 + self._input_days * 24 * 3600
+        gone = self._gone(task.deadline_at)
         return {**part_key(task.id, part), **values, "expires_at": n(gone)}
+
+    def _gone(self, deadline_at: int) -> int:
+        return deadline_at // 1000 + self._input_days * 24 * 3600
 
     def _new(self, item: dict[str, Value]) -> dict[str, Any]:
         return {

@@ -49,6 +49,7 @@ def task_of(body: Mapping[str, Any]) -> Task:
         outcome=body.get("outcome"),
         metadata=dict(body.get("metadata") or {}),
         callback=callback_of(body["callback"]) if body.get("callback") else None,
+        expired=bool(body.get("expired")),
         parent=body.get("parent"),
         reused_from=body.get("reused_from"),
         trace_id=body.get("trace_id"),

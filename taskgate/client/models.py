@@ -159,6 +159,8 @@ class Task:
     """What a cancel came to, in its own answer: canceled, canceling or too_late."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     callback: Callback | None = None
+    expired: bool = False
+    """In a list: its time is over, and only its end is told of; to ask for it is `NotFound`."""
     parent: str | None = None
     """The task that it follows."""
     reused_from: str | None = None

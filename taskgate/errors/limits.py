@@ -12,7 +12,7 @@ class TooManyPendingTasks(Problem):
 
 
 class RateLimited(Problem):
-    """You submit faster than your plan allows."""
+    """You ask for this more often than you may."""
 
     code, status, retry_after = "rate_limited", 429, 1
 

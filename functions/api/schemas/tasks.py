@@ -48,6 +48,9 @@ SUMMARY: Final[Schema] = {
     "cancel": CANCEL,
     "result": or_null(object_of({"files": list_of(ref("ResultFile")), "output": {}})),
     "metadata": {"type": "object", "additionalProperties": TEXT},
+    "expired": described(
+        {"type": "boolean"}, "Its time is over: only its end is told of; to ask for it is 410."
+    ),
     "parent": described(or_null(ID), "The task that it follows."),
     "reused_from": described(
         or_null(ID), "It never ran: it was given what this task of yours had brought."

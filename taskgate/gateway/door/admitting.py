@@ -16,6 +16,19 @@ from taskgate.task import Owner
 REMEMBERED_MS: Final = 5_000
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often a user may do something: in the long run, and at once."""
+
+    what: str
+    a_minute: int
+    burst: int
+
+    def key(self, owner: Owner) -> str:
+        """Where it is counted."""
+        return f"RATE#{owner}" if self.what == "submits" else f"RATE#{self.what}#{owner}"
+
+
 def check_priority(principal: Principal, priority: str, field: str = "priority") -> None:
     """Raise `PriorityNotAllowed` unless the plan has this priority."""
     allowed = principal.plan.priorities
@@ -37,27 +50,27 @@ def check_rate(ports: Ports, principal: Principal, what: str = "submits") -> Non
 
     Other things that are asked for at the same rate are counted apart.
     """
-    plan, owner = principal.plan, principal.owner
-    if plan.interval_ms is None:
+    plan = principal.plan
+    if plan.submits_per_minute is None:
         return
+    rate = Rate(what, plan.submits_per_minute, plan.burst)
+    told = f"Your plan allows {rate.a_minute} {what} a minute, and {rate.burst} at once."
+    take(ports, principal.owner, rate, told)
+
+
+def take(ports: Ports, owner: Owner, rate: Rate, told: str) -> None:
+    """Take one of the user's, 1 call; else `RateLimited`, which says `told`."""
     try:
-        again_at = ports.rates.admit(_rate(what, owner), plan.interval_ms, plan.burst)
+        again_at = ports.rates.admit(rate.key(owner), 60_000 // rate.a_minute, rate.burst)
     except Unavailable as error:
         # The rate keeps one user from hurting others; while it is away, nobody is to be hurt by
         # us instead. The books still hold each user to their unfinished tasks.
         swallowed("rate_not_checked", error, owner=str(owner))
         return
     if again_at is not None:
-        event("rate_limited", owner=str(owner), plan=plan.name)
-        raise RateLimited(
-            f"Your plan allows {plan.submits_per_minute} {what} a minute,"
-            f" and {plan.burst} at once.",
-            retry_after=max(1, -(-(again_at - ports.now()) // 1000)),
-        )
-
-
-def _rate(what: str, owner: Owner) -> str:
-    return f"RATE#{owner}" if what == "submits" else f"RATE#{what}#{owner}"
+        event("rate_limited", owner=str(owner), what=rate.what)
+        retry_after = max(1, -(-(again_at - ports.now()) // 1000))
+        raise RateLimited(told, retry_after)
 
 
 @dataclass

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from taskgate.errors import FieldProblem, InvalidRequest, Unavailable
+from taskgate.errors import FieldProblem, InvalidRequest, Unavailable, VerbNotAllowed
 from taskgate.events import swallowed
 from taskgate.gateway.door.uploaded import require_kept
 from taskgate.gateway.stamps import stamp
+from taskgate.gateway.steer.operating import INPUT_GONE
 from taskgate.gateway.steer.steering import changed
 from taskgate.gateway.views.reading import visible
 from taskgate.lifecycle import transitions
@@ -69,8 +70,13 @@ def reschedule(ports: Ports, who: Principal, task_id: str, start: Start, reason:
 
     def change(current: Task) -> Change:
         made = stamp(ports.now(), who.actor_for(current.owner), reason)
-        require_kept(current, max(run_at, made.at) + current.limits.deadline, start.field)
-        return transitions.reschedule(current, made, run_at)
+        moved = transitions.reschedule(current, made, run_at)
+        deadline_at = max(run_at, made.at) + current.limits.deadline
+        require_kept(current, deadline_at, start.field)
+        # It goes with the time that the task had to live at its submit, which ends sooner now.
+        if deadline_at > current.deadline_at and not ports.tasks.keep_input(current, deadline_at):
+            raise VerbNotAllowed(INPUT_GONE, current.state)
+        return moved
 
     after = changed(ports, task, change)
     if after.state is State.QUEUED:

@@ -17,7 +17,7 @@ from ulid import ULID
 from taskgate import stored_json
 from taskgate.catalog import Catalog
 from taskgate.errors import FieldProblem, InvalidInput, Refused, UnknownTaskType
-from taskgate.events import transition
+from taskgate.events import event, transition
 from taskgate.gateway.door.chains import Step, read_steps, write_steps
 from taskgate.gateway.door.inputs import checked_input
 from taskgate.gateway.door.submitting import send_created
@@ -47,7 +47,11 @@ def create_follow_ups(
     ports: Ports, catalog: Catalog, environment: Environment, parent: Task
 ) -> tuple[str, ...]:
     """Put the follow-ups of an ended task on record; returns their ids. Safe to repeat."""
-    steps = read_steps(ports.tasks.get_then(parent.id) or "[]")
+    text = ports.tasks.get_then(parent.id)
+    if text is None:
+        # Only a hand, or a restore, comes to this: they are kept for as long as the task may live.
+        event("follow_ups_gone", task=parent.id, follow_ups=parent.follow_ups)
+    steps = read_steps(text or "[]")
     return tuple(
         _create(ports, catalog, environment, parent, step, child_id(parent.id, index))
         for index, step in enumerate(steps)

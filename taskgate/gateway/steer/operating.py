@@ -21,17 +21,20 @@ from taskgate.errors import (
 from taskgate.events import swallowed
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.steer.steering import changed
-from taskgate.gateway.views.reading import visible
+from taskgate.gateway.views.reading import FOREVER, within_time
 from taskgate.lifecycle import transitions
-from taskgate.lifecycle.change import Change, Stamp, noted, read
+from taskgate.lifecycle.change import Change, Stamp, noted, read, require
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp, RetryPolicy
 from taskgate.lifecycle.states import State, Verb
 from taskgate.ports import Message, Ports, Signal
 from taskgate.principal import Principal
+from taskgate.settings import Retention
 from taskgate.task import Task, TaskError
 
 MAX_EXTENSION: Final = 6 * 3600
 UPLOAD_GOES: Final = "What it reads of uploads may be gone before a new life of it ends: upload again, and submit anew."
+
+INPUT_GONE: Final = "What it was given is kept no more: submit anew."
 
 
 def extend(ports: Ports, who: Principal, task_id: str, seconds: int, reason: str = "") -> Task:
@@ -89,19 +92,30 @@ def resume(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task
     return _sent(ports, after)
 
 
-def reopen(ports: Ports, catalog: Catalog, who: Principal, task_id: str, reason: str = "") -> Task:
+def reopen(
+    ports: Ports,
+    catalog: Catalog,
+    who: Principal,
+    task_id: str,
+    reason: str = "",
+    keep: Retention = FOREVER,
+) -> Task:
     """Give a failed or timed-out task another life: fresh budgets, the history kept.
 
-    For its owner it is one more unfinished task, within the same limit as a submit's.
+    For its owner it is one more unfinished task, within the same limit as a submit's. Its input is
+    kept for as long as the new life may last: 1 call more, 2 for a task with follow-ups.
     """
 
     def change(task: Task, made: Stamp) -> Change:
+        require(task, Verb.REOPEN)
         if task.uploads_until is not None and made.at + task.limits.deadline > task.uploads_until:
             raise VerbNotAllowed(UPLOAD_GOES, task.state)
+        if not ports.tasks.keep_input(task, made.at + task.limits.deadline):
+            raise VerbNotAllowed(INPUT_GONE, task.state)
         room = who.max_pending if task.owner == who.owner else None
         return transitions.reopen(task, made, policy_of(catalog, task).budgets(), room)
 
-    return _sent(ports, _act(ports, who, task_id, reason, change))
+    return _sent(ports, _act(ports, who, task_id, reason, change, keep=keep))
 
 
 def policy_of(catalog: Catalog, task: Task) -> RetryPolicy:
@@ -135,9 +149,10 @@ def _act(
     reason: str,
     build: Callable[[Task, Stamp], Change],
     already: State | None = None,
+    keep: Retention = FOREVER,
 ) -> Task:
     who.require("tasks:write")
-    task = visible(ports.tasks.get(task_id), who)
+    task = within_time(ports.tasks.get(task_id), who, ports.now(), keep)
 
     def change(current: Task) -> Change | None:
         if current.state is already:

@@ -9,13 +9,14 @@ from typing import Final
 from taskgate.errors import Refused, TaskNotFound, Unavailable
 from taskgate.events import swallowed, transition
 from taskgate.gateway.stamps import stamp
-from taskgate.gateway.views.reading import visible
+from taskgate.gateway.views.reading import FOREVER, within_time
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports, Signal
 from taskgate.principal import Principal
+from taskgate.settings import Retention
 from taskgate.task import CancelMode, Task
 
 MAX_RE_READS: Final = 5
@@ -23,7 +24,12 @@ MAX_RE_READS: Final = 5
 
 
 def cancel(
-    ports: Ports, principal: Principal, task_id: str, mode: CancelMode, reason: str = ""
+    ports: Ports,
+    principal: Principal,
+    task_id: str,
+    mode: CancelMode,
+    reason: str = "",
+    keep: Retention = FOREVER,
 ) -> Task:
     """Ask a task to end. Durable first, then the word to its worker.
 
@@ -39,7 +45,7 @@ def cancel(
         made = stamp(ports.now(), principal.actor_for(task.owner), reason)
         return transitions.cancel(task, made, mode, code)
 
-    task = visible(ports.tasks.get(task_id), principal)
+    task = within_time(ports.tasks.get(task_id), principal, ports.now(), keep)
     mine = task.owner == principal.owner
     code = ErrorCode.CANCELED_BY_USER if mine else ErrorCode.CANCELED_BY_OPERATOR
     task = changed(ports, task, change)

@@ -7,9 +7,10 @@ from enum import StrEnum
 from taskgate.errors import NoCallback
 from taskgate.gateway.stamps import stamp
 from taskgate.gateway.steer.steering import changed
-from taskgate.gateway.views.reading import FOREVER, owned, told, visible
+from taskgate.gateway.views.reading import FOREVER, owned, told, within_time
 from taskgate.lifecycle import owing
-from taskgate.lifecycle.change import Change
+from taskgate.lifecycle.change import Change, require
+from taskgate.lifecycle.states import Verb
 from taskgate.ports import Ports
 from taskgate.principal import Principal
 from taskgate.settings import Retention
@@ -55,10 +56,21 @@ def attempts(ports: Ports, who: Principal, task_id: str, keep: Retention = FOREV
 
 def redeliver(ports: Ports, who: Principal, task_id: str, reason: str = "") -> Task:
     """Owe the callback once more, with a fresh schedule. The same event, by the same id."""
+    return owe_again(ports, who, to_tell_again(ports, who, task_id), reason)
+
+
+def to_tell_again(ports: Ports, who: Principal, task_id: str, keep: Retention = FOREVER) -> Task:
+    """The ended task whose callback may be sent once more; or why it may not: 1 call."""
     who.require("tasks:write")
-    task = visible(ports.tasks.get(task_id), who)
+    task = within_time(ports.tasks.get(task_id), who, ports.now(), keep)
     if task.callback is None:
         raise NoCallback
+    require(task, Verb.REDELIVER)
+    return task
+
+
+def owe_again(ports: Ports, who: Principal, task: Task, reason: str = "") -> Task:
+    """Owe it, by one write."""
 
     def change(current: Task) -> Change:
         made = stamp(ports.now(), who.actor_for(current.owner), reason)

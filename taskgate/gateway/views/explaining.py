@@ -15,7 +15,7 @@ from taskgate.events import swallowed
 from taskgate.gateway.views import canceling
 from taskgate.gateway.views.debts import Debts, debt_sentences, debts_of
 from taskgate.gateway.views.fleet import attending, pool_of
-from taskgate.gateway.views.reading import visible
+from taskgate.gateway.views.reading import FOREVER, within_time
 from taskgate.gateway.views.stories import STORIES, about, held_back, named
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
@@ -23,7 +23,7 @@ from taskgate.lifecycle.verdict import last_sign, queue_ends_at
 from taskgate.ports import Ports, Pulse
 from taskgate.principal import Principal
 from taskgate.receivers import Health, receiver_at
-from taskgate.settings import Timing
+from taskgate.settings import Retention, Timing
 from taskgate.switches import NOTHING_PAUSED, Switches
 from taskgate.task import CancelMode, Duty, Task
 
@@ -93,6 +93,7 @@ def explained(
     task_id: str,
     switches: Switches = NOTHING_PAUSED,
     beat: int | None = None,
+    keep: Retention = FOREVER,
 ) -> Explanation:
     """The task, explained to its owner or to an operator: 2 calls, and 2 more while it waits.
 
@@ -100,7 +101,7 @@ def explained(
     """
     principal.require("tasks:read")
     task, pulse = ports.tasks.get_with_pulse(task_id)
-    task = visible(task, principal)
+    task = within_time(task, principal, ports.now(), keep)
     current = pulse if pulse and pulse.attempt == task.attempt else None
     waiting = _waiting(ports, task) if task.state in IN_LANE else None
     workers = attending(ports, task.lane, beat) if beat and waiting is not None else None

@@ -9,9 +9,11 @@ from typing import Final
 
 from taskgate.gateway.stamps import first_task_id
 from taskgate.gateway.views.cursors import Cursors
+from taskgate.gateway.views.reading import FOREVER, shown
 from taskgate.lifecycle.states import State
 from taskgate.ports import Page, Ports
 from taskgate.principal import Principal
+from taskgate.settings import Retention
 from taskgate.task import Owner, Task
 
 MAX_PAGE: Final = 100
@@ -77,10 +79,12 @@ def listed(
     limit: int,
     cursor: str | None,
     wanted: Filter = ALL,
+    keep: Retention = FOREVER,
 ) -> Page[Task]:
     """A page: 2 calls; by a filter up to 2 for each of `MAX_LOOKS`.
 
-    It may be short or empty, but only the last one comes without a cursor.
+    It may be short or empty, but only the last one comes without a cursor. Of a task past its time
+    it tells the end alone.
     """
     principal.require("tasks:read")
     owner, limit = principal.owner, min(limit, MAX_PAGE)
@@ -88,7 +92,8 @@ def listed(
     found: list[Task] = []
     for _ in range(MAX_LOOKS):
         page = ports.tasks.list_by_owner(owner, MAX_PAGE if wanted.leaves_out else limit, start)
-        start = _take(page, wanted, limit, found)
+        told = [shown(task, ports.now(), keep) for task in page.rows]
+        start = _take(Page(told, page.next), wanted, limit, found)
         if start is None or len(found) == limit:
             break
     return Page(found, cursors.seal(list_of(owner, wanted), start) if start else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from taskgate.errors import (
@@ -102,9 +102,21 @@ def finished(ports: Ports, principal: Principal, task_id: str, keep: Retention =
 
 def told(task: Task, now: int, keep: Retention) -> Task:
     """The task while it is told of in full; else `TaskExpired`."""
-    if _older(task, now, keep.records):
+    if expired(task, now, keep):
         raise TaskExpired(task.state.value, rfc3339(task.ended_at or task.since))
     return task
+
+
+def expired(task: Task, now: int, keep: Retention) -> bool:
+    """Whether only its end is told of any more."""
+    return _older(task, now, keep.records)
+
+
+def shown(task: Task, now: int, keep: Retention) -> Task:
+    """The task as a list tells of it: once its time is over, of its end alone."""
+    if not expired(task, now, keep):
+        return task
+    return replace(task, error=None, cancel=None, result=(), output=None, metadata=None)
 
 
 def _older(task: Task, now: int, days: int) -> bool:
@@ -135,6 +147,14 @@ def visible(task: Task | None, principal: Principal) -> Task:
     if task is not None and principal.manages(task.owner):
         return task
     return owned(task, principal)
+
+
+def within_time(
+    task: Task | None, principal: Principal, now: int, keep: Retention = FOREVER
+) -> Task:
+    """As `visible`; for its owner `TaskExpired` once its time is over. Who looks after it may go on."""
+    task = visible(task, principal)
+    return task if principal.manages(task.owner) else told(task, now, keep)
 
 
 def poll_after(task: Task, now: int) -> int:

@@ -51,6 +51,15 @@ class RecordsConformance:
         world.submit(task, text=text)
         assert world.ports.tasks.get_input(task.id) == text
 
+    def test_an_input_is_kept_for_another_life_while_it_is_there(self, world: World) -> None:
+        task = world.new()
+        assert world.ports.tasks.keep_input(task, task.deadline_at + 1)
+        assert world.ports.tasks.get_input(task.id) is not None
+        assert not world.ports.tasks.keep_input(replace(task, id="task_nothing"), task.deadline_at)
+        assert world.ports.tasks.get_input("task_nothing") is None
+        # One whose follow-ups are gone is not whole, either.
+        assert not world.ports.tasks.keep_input(replace(task, follow_ups=1), task.deadline_at)
+
     def test_what_follows_a_task_is_kept_beside_it(self, world: World) -> None:
         task = task_in(State.CREATED, at=world.ports.now(), owner=world.owner)
         assert world.submit(task, then='[{"type":"é"}]', key=world.key("k")) is None

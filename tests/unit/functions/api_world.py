@@ -191,8 +191,9 @@ class ApiWorld:
         return bulk_working.work(ports, CATALOG, ENVIRONMENT.clock_shards, ports.now() + 50_000)
 
     def put(self, task: Task) -> str:
-        """A task on record that no request made."""
+        """A task on record that no request made, with its input."""
         self.tasks[task.id] = task
+        self.world.tasks._inputs[task.id] = "{}"
         return task.id
 
     def stalled(self, caller: Principal = ADA) -> str:

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from taskgate.errors import Unavailable
+from taskgate.gateway.door.redelivering import REDELIVERIES
 from taskgate.gateway.outbox.delivering import Attempt, Reason
 from taskgate.lifecycle.history import MAX_ENTRIES
 from taskgate.lifecycle.states import State
@@ -190,10 +192,57 @@ def test_a_redelivery_stands_in_the_history_with_who_asked_and_when(
 def test_redelivering_for_ever_never_makes_a_task_too_large(api: ApiWorld, tmp_path: Path) -> None:
     task_id = told(api, tmp_path)
     for _ in range(MAX_ENTRIES + 10):
-        api.post(f"/v1/tasks/{task_id}/callback/redeliver")
+        assert api.post(f"/v1/tasks/{task_id}/callback/redeliver").status == 202
+        api.world.clock.advance(2)
     history = api.get(f"/v1/tasks/{task_id}").json["history"]
     assert len(history) == MAX_ENTRIES
     assert sum(entry["folded"] for entry in history) == 14
+
+
+def test_a_user_asks_for_so_many_redeliveries_and_then_429_says_when_the_next_is_taken(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    """Of all their tasks together, whatever the plan: each makes us post to somebody."""
+    ids = [told(api, tmp_path), told(api, tmp_path)]
+    answers = [api.post(f"/v1/tasks/{ids[n % 2]}/callback/redeliver") for n in range(30)]
+    assert [a.status for a in answers] == [202] * REDELIVERIES.burst + [429] * 20
+    assert (answers[-1].code, answers[-1].headers["Retry-After"]) == ("rate_limited", "2")
+    assert "30 redeliveries a minute, and 10 at once" in answers[-1].json["detail"]
+    api.world.clock.advance(2)
+    again = [api.post(f"/v1/tasks/{ids[0]}/callback/redeliver").status for _ in range(2)]
+    assert again == [202, 429]
+
+
+def test_the_rate_of_redeliveries_is_each_users_own_and_no_submits(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = told(api, tmp_path)
+    path = f"/v1/tasks/{task_id}/callback/redeliver"
+    while api.post(path).status == 202:
+        pass
+    assert api.post(path, caller=OPERATOR).status == 202
+    assert api.submit(asking()).status == 202
+
+
+def test_what_cannot_be_redelivered_costs_nothing_of_the_rate(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id, silent, running = told(api, tmp_path), api.submitted(), api.submitted(asking())
+    for which in (silent, running, GHOST):
+        for _ in range(REDELIVERIES.burst):
+            assert api.post(f"/v1/tasks/{which}/callback/redeliver").status in {404, 409}
+    assert api.post(f"/v1/tasks/{task_id}/callback/redeliver").status == 202
+
+
+def test_a_rate_that_cannot_be_read_holds_nobody_up(
+    api: ApiWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(key: str, interval_ms: int, burst: int) -> int | None:
+        raise Unavailable
+
+    task_id = told(api, tmp_path)
+    monkeypatch.setattr(api.world.ports.rates, "admit", away)
+    assert api.post(f"/v1/tasks/{task_id}/callback/redeliver").status == 202
 
 
 def test_nothing_is_redelivered_before_the_end_or_without_a_callback(api: ApiWorld) -> None:

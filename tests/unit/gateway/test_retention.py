@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from taskgate.errors import ResultExpired, TaskExpired
+from taskgate.gateway.door import submitting
 from taskgate.gateway.views import reading
 from taskgate.gateway.views.reading import DAY_MS
 from taskgate.lifecycle.states import ENDED, State
-from taskgate.settings import Retention
+from taskgate.settings import Retention, Stage
 from taskgate.testing.factories import task_in
 from taskgate.testing.memory import MemoryWorld
 from tests.unit.gateway.test_worker_gateway import WHO, claimed, gateway, submitted
@@ -47,3 +48,9 @@ def test_a_task_that_lives_is_told_of_however_old_it_is() -> None:
     task = task_in(State.QUEUED, at=world.clock() - 200 * DAY_MS)
     world.tasks.tasks[task.id] = task
     assert reading.view(world.ports, WHO, task.id, KEEP).task == task
+
+
+def test_no_key_outlives_the_record_of_its_task() -> None:
+    """A replay never leads to a task that is told of no more: it answers with the whole task."""
+    least = Stage(name="least", result_days=1, record_days=1)
+    assert least.record_days * DAY_MS >= submitting.IDEMPOTENCY_SECONDS * 1000
