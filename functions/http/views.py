@@ -16,7 +16,7 @@ from taskgate.gateway.views.reading import View
 from taskgate.lifecycle.history import told
 from taskgate.lifecycle.retry import Budget, Budgets
 from taskgate.ports import Ledger, Pulse
-from taskgate.task import Limits, ResultFile, Task, TaskError, Tried
+from taskgate.task import CancelMode, Limits, ResultFile, Task, TaskError, Tried
 
 
 def summary(task: Task, *, expired: bool = False) -> dict[str, Any]:
@@ -243,8 +243,9 @@ def _history(task: Task) -> list[dict[str, Any]]:
 
 
 def _under_way(task: Task) -> str:
-    mode = task.cancel.mode if task.cancel else "hard"
-    return f"A {mode} cancel is under way: it is canceled when its worker has stopped."
+    if task.cancel and task.cancel.mode is CancelMode.SOFT:
+        return "A soft cancel is under way: it is canceled when its run has ended; a hard one stops it."
+    return "A hard cancel is under way: it is canceled when its worker has stopped."
 
 
 _OUTCOMES: Final[Mapping[CancelOutcome, Callable[[Task], str]]] = {

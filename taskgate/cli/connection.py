@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from taskgate.cli.printing import aside
 from taskgate.client import Taskgate
 
 NOTE: Final = Path(".taskgate") / "local.json"
@@ -41,7 +43,23 @@ class Connection:
 
     def client(self) -> Taskgate:
         """A client; raises `NotConfigured` when address or key is missing."""
+        tell_of_tries()
         return Taskgate(self.url, self.api_key)
+
+
+class Asides(logging.Handler):
+    """What a library says on the way, to the person at the terminal."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        aside(record.getMessage())
+
+
+def tell_of_tries() -> None:
+    """A command that waits because it was asked to must not look as if it hung."""
+    log = logging.getLogger("taskgate.client")
+    log.setLevel(logging.INFO)
+    if not any(isinstance(handler, Asides) for handler in log.handlers):
+        log.addHandler(Asides())
 
 
 def connect(url: str | None, api_key: str | None, environ: Mapping[str, str]) -> Connection:

@@ -67,13 +67,24 @@ _CODES: tuple[tuple[type[ClientError] | tuple[type[ClientError], ...], Exit], ..
 )
 
 
+_PAUSED: Final = "Its operators paused it; what was accepted goes on. Try again in {wait}."
 _BY_CODE: Mapping[str, str] = {
-    "invalid_input": "`taskgate types` shows what each task type takes.",
+    "body_too_large": "Upload what is large: `--file FIELD=PATH` does, and refers to it.",
+    "idempotency_key_reused": "Send the first request unchanged, or this one with a key of its own.",
+    "intake_paused": _PAUSED,
+    "invalid_input": "`taskgate types NAME` shows what a task type takes.",
+    "lane_full": "Wait {wait}, or choose another priority.",
+    "priority_not_allowed": "Choose another priority, or ask for another plan.",
+    "rate_limited": "Wait {wait}, and send more slowly.",
+    "result_expired": "Submit the task again; results are kept for a time.",
+    "task_expired": "Nothing more of it is kept.",
+    "result_not_ready": "`taskgate watch ID` waits until it has ended.",
+    "too_many_pending_tasks": "Wait until one of your tasks ends, or cancel one: `taskgate list`.",
+    "type_paused": _PAUSED,
     "unknown_task_type": "`taskgate types` shows what each task type takes.",
     "no_callback": "`taskgate submit --callback-url URL` asks for one.",
     "verb_not_allowed": "`taskgate explain ID` says what it waits for and what you may ask of it.",
 }
-_PAUSED: Final = frozenset({"intake_paused", "type_paused"})
 _ADVICE: Mapping[type[ClientError], str] = {
     NotConfigured: "Give --url and --api-key, or run `taskgate dev` in this folder.",
     Unsendable: "Nothing was sent; correct the input.",
@@ -92,10 +103,7 @@ def code_of(error: ClientError | CommandError) -> Exit:
 
 def what_of(error: ClientError | CommandError) -> str:
     """What went wrong, in one line."""
-    fields = error.fields if isinstance(error, ApiError) else ()
-    # A field whose message is the error's own would say it twice.
-    named = "; ".join(f"{f.field}: {f.message}" for f in fields if f.message != str(error))
-    return " ".join(f"{error} {named}".split())
+    return " ".join(str(error).split())
 
 
 def advice_of(error: ClientError | CommandError) -> str:
@@ -115,28 +123,38 @@ def advice_of(error: ClientError | CommandError) -> str:
 
 def _when_unreachable(error: Unreachable) -> str:
     if error.idempotency_key:
-        return (
-            "The task may be on record. Submit the same with "
-            f"--idempotency-key {error.idempotency_key} and you get that one."
-        )
+        return _again(error.idempotency_key)
     if error.task_id:
         return f"The task goes on. Look again with: taskgate watch {error.task_id}"
     return "Check the address; `taskgate dev` starts a gateway on this machine."
 
 
 def _when_refused(error: ApiError) -> str:
+    if error.code in _BY_CODE:
+        return _BY_CODE[error.code].format(wait=_wait(error))
+    if isinstance(error, ServerError):
+        return _when_broken(error)
     if isinstance(error, NotFound):
         return "`taskgate list` shows your tasks."
-    if error.code in _PAUSED:
-        return f"Its operators paused it; what was accepted goes on. Try again in {_wait(error)}."
-    if isinstance(error, ServerError):
-        return "Try again in a minute; what was accepted is on record."
     if error.status in {401, 403}:
         return "Check the API key and its scopes (TASKGATE_API_KEY or --api-key)."
     if error.status == 429:
-        return f"Wait {_wait(error)}, or let some of your tasks end."
-    unknown = f"The gateway's code for this is {error.code}; correct the request."
-    return _BY_CODE.get(error.code, unknown)
+        return f"Wait {_wait(error)}; the gateway as a whole is asked for more than it takes."
+    return f"The gateway's code for this is {error.code}; correct the request."
+
+
+def _when_broken(error: ServerError) -> str:
+    told = f" Its operators find the request by {error.request_id}." if error.request_id else ""
+    if error.idempotency_key:
+        return _again(error.idempotency_key) + told
+    return f"Try again in a minute; what was accepted is on record.{told}"
+
+
+def _again(key: str) -> str:
+    return (
+        "The task may be on record. Submit the same with "
+        f"--idempotency-key {key} and you get that one."
+    )
 
 
 def _wait(error: ApiError) -> str:

@@ -51,7 +51,9 @@ def read_then(text: str | None) -> list[Any]:
 def _parsed(option: str, given: str) -> Any:
     text = _read(Path(given[1:])).decode() if given.startswith("@") else given
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates
+        )
     except ValueError as error:
         raise typer.BadParameter(f"{option} is not JSON: {error}") from None
 
@@ -121,6 +123,15 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise typer.BadParameter(f"{path}: {error.strerror}") from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The gateway refuses a key that stands twice; here one of the two would be lost unseen."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{max(names, key=names.count)} stands there more than once")
+    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

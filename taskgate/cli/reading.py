@@ -15,6 +15,7 @@ from taskgate.cli.printing import aside, out, plain, print_json, say, state_text
 from taskgate.cli.spans import Since, Until
 from taskgate.cli.story import age, day_text, duration_text, files, told
 from taskgate.client import Stats, TaskType
+from taskgate.nearest import did_you_mean, in_words
 
 
 def get(context: typer.Context, task_id: TaskId, as_json: AsJson = False) -> None:
@@ -79,7 +80,9 @@ def list_(
             day_text(task.created_at),
             duration_text(span) if span else "",
         )
-    out().print(rows if tasks else Text("No tasks yet.", style="dim"))
+    filtered = any((state, type_, since, until, labels))
+    none = Text("No task fits." if filtered else "No tasks yet.", style="dim")
+    out().print(rows if tasks else none)
 
 
 def stats(context: typer.Context, as_json: AsJson = False) -> None:
@@ -100,9 +103,12 @@ def types(
     as_json: AsJson = False,
 ) -> None:
     """List the kinds of work that the gateway takes, or show one's input schema."""
-    found = [t for t in client_of(context).task_types() if name in {None, t.name}]
+    known = client_of(context).task_types()
+    found = [t for t in known if name in {None, t.name}]
     if name and not found:
-        raise typer.BadParameter(f"there is no task type {name}")
+        names = [t.name for t in known]
+        told = did_you_mean(name, names) or f"; there are {in_words(names)}"
+        raise typer.BadParameter(f"there is no task type {name}{told}")
     if as_json:
         print_json({"task_types": [asdict(t) for t in found]})
     elif name:

@@ -9,8 +9,8 @@ from typing import Final
 
 import httpx
 
-BUSY: Final = frozenset({429, 502, 503, 504})
-"""Answers that say "not now"."""
+BUSY: Final = frozenset({429, 500, 502, 503, 504})
+"""Answers that say "not now"; 500 is also what AWS says while the store of the keys is away."""
 LOST: Final = (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError)
 """No answer, or none that can be read. The requests of this client may be sent twice: a submit
 carries its Idempotency-Key, the others change nothing the second time; an extension is sent once."""

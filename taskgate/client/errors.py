@@ -34,6 +34,8 @@ class ClientError(Exception):
 
     task_id: str | None = None
     """The task that it was about, if one is known to be on record."""
+    idempotency_key: str | None = None
+    """Of a submit that was not answered: sent again with it, you get the task that it may have made."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
@@ -57,7 +59,6 @@ class Unreachable(ClientError):
     def __init__(self, message: str, *, idempotency_key: str | None = None) -> None:
         super().__init__(message)
         self.idempotency_key = idempotency_key
-        """Submit again with it, and you get the task that the first try may have made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,22 @@ class ApiError(ClientError):
         code: str,
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
+        request_id: str | None = None,
+        idempotency_key: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(_in_full(message, fields))
         self.status, self.code, self.fields = status, code, fields
         self.retry_after = retry_after
         """Seconds after which the gateway asked to try again; None when it did not say."""
+        self.request_id = request_id
+        """What the gateway's operators find the request by."""
+        self.idempotency_key = idempotency_key
+
+
+def _in_full(message: str, fields: tuple[FieldProblem, ...]) -> str:
+    # A field whose message is the error's own would say it twice.
+    told = "; ".join(f"{f.field}: {f.message}" for f in fields if f.message != message)
+    return f"{message} {told}" if told else message
 
 
 class NotFound(ApiError):
@@ -127,9 +139,12 @@ class TaskCanceled(TaskEnded):
 class WaitTimeout(ClientError):
     """You stopped waiting; the task goes on, and its id finds it again."""
 
-    def __init__(self, task_id: str, seconds: float, task: Task | None) -> None:
-        state = f"is {task.state}" if task else "is on record"
-        super().__init__(f"{task_id} {state} after {seconds:g} s of waiting; it goes on.")
+    def __init__(
+        self, task_id: str, seconds: float, task: Task | None, failed: ClientError | None = None
+    ) -> None:
+        state = f"is {task.state}" if task else "was not seen"
+        told = f" The last look failed: {failed}" if failed else ""
+        super().__init__(f"{task_id} {state} after {seconds:g} s of waiting; it goes on.{told}")
         self.task_id, self.task = task_id, task
 
 

@@ -53,7 +53,7 @@ class TaskHandle:
         return self._client.updates(self.id, timeout)
 
     def wait(self, timeout: float | None = None, on_update: OnUpdate | None = None) -> Task:
-        """The task once it has ended, well or badly.
+        """The task once it has ended, well or badly; as light as `status`, `get` tells the rest.
 
         Raises `WaitTimeout`, which carries the id, as soon as no further look fits into `timeout`
         seconds. The task goes on.

@@ -32,7 +32,7 @@ from taskgate.client.steering import Steering
 from taskgate.client.transport import Transport, task_path, understood
 from taskgate.client.uploading import Uploads
 from taskgate.client.watching import Clock, Watch
-from taskgate.client.writing import Moment, Span, filters, moment_text, seconds_of
+from taskgate.client.writing import Moment, Span, fields_of, filters, moment_text, seconds_of
 
 PAGE: Final = 50
 
@@ -94,7 +94,7 @@ class Taskgate(Steering, Callbacks, Uploads):
         key = idempotency_key or uuid.uuid4().hex
         body = {
             "type": type,
-            "input": dict(input),
+            "input": fields_of(input),
             "priority": priority,
             "metadata": dict(metadata) if metadata else None,
             "run_at": None if run_at is None else moment_text(run_at),

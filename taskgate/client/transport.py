@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -12,19 +13,13 @@ from urllib.parse import quote
 import httpx
 
 from taskgate.client.backoff import BUSY, LOST, Backoff, retry_after_of
-from taskgate.client.errors import (
-    ApiError,
-    FieldProblem,
-    Misunderstood,
-    NotConfigured,
-    NotFound,
-    Refused,
-    ServerError,
-    Unreachable,
-    Unsendable,
-)
+from taskgate.client.errors import Misunderstood, NotConfigured, Unreachable, Unsendable
+from taskgate.client.problems import problem_of, server_of
 
 T = TypeVar("T")
+LOG: Final = logging.getLogger("taskgate.client")
+"""Tells, as information, whenever a request is tried again, and why."""
+IN_HEADER: Final = "A header holds characters that HTTP does not take."
 TIMEOUT: Final = httpx.Timeout(connect=5.0, read=35.0, write=30.0, pool=5.0)
 """The read timeout outlasts HTTP API's own 30 s, so that its answer is seen, not a guess of ours."""
 
@@ -41,11 +36,11 @@ class Transport:
         sleep: Callable[[float], None] = time.sleep,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.base_url = checked_url(base_url)
+        self.base_url = checked_url(base_url.strip())
         self.backoff, self.sleep = backoff or Backoff(), sleep
         self._http = httpx.Client(
             headers={
-                "Authorization": f"Bearer {checked_key(api_key)}",
+                "Authorization": f"Bearer {checked_key(api_key.strip())}",
                 "User-Agent": "taskgate-python",
             },
             timeout=TIMEOUT,
@@ -74,8 +69,10 @@ class Transport:
             request = self._http.build_request(
                 method, self.base_url + path, params=params, json=body, headers=headers
             )
+        except UnicodeEncodeError as error:
+            raise Unsendable(_unsayable(error)) from error
         except (ValueError, TypeError) as error:
-            # NaN, half of a surrogate pair, or something that JSON does not know.
+            # NaN, or something that JSON does not know.
             raise Unsendable(f"The request cannot be sent: {error}") from error
         response = self._settled(request, once=once)
         if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -98,6 +95,7 @@ class Transport:
             delay = None if once else self.backoff.delay(tried, asked)
             if delay is None:
                 return _given_up(answer, request, tried)
+            LOG.info("%s Trying again in %.1f s.", _why(answer), delay)
             self.sleep(delay)
 
     def _attempt(self, request: httpx.Request) -> httpx.Response | httpx.TransportError:
@@ -107,13 +105,15 @@ class Transport:
             return error
         except httpx.LocalProtocolError:
             # Its text may hold the key, so it is not passed on.
-            raise Unsendable("A header holds characters that HTTP does not take.") from None
+            raise Unsendable(IN_HEADER) from None
         except httpx.HTTPError as error:
             raise Unreachable(f"{request.url.host}: {error}") from error
 
 
 def task_path(task_id: str, verb: str = "") -> str:
     """The path of a task; an id from elsewhere cannot lead to another route."""
+    if not task_id.strip():
+        raise Unsendable("The task's id is empty.")
     return f"/v1/tasks/{quote(task_id, safe='')}{verb}"
 
 
@@ -122,9 +122,10 @@ def understood(response: httpx.Response, parse: Callable[[Any], T]) -> T:
     try:
         return parse(response.json())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        url = f"{response.url.scheme}://{response.url.netloc.decode()}"
+        status, led = response.status_code, response.headers.get("location")
+        elsewhere = f" It leads on to {led}." if led and response.is_redirect else ""
         raise Misunderstood(
-            f"{url} answered {response.status_code} with something that is not Taskgate's."
+            f"{server_of(response)} answered {status} with something that is not Taskgate's.{elsewhere}"
         ) from error
 
 
@@ -134,13 +135,18 @@ def checked_url(url: str) -> str:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         parsed = httpx.URL("")
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    if parsed.userinfo:
+        # Not repeated: it may be a secret. And httpx would send it in the place of the key.
+        raise NotConfigured("The gateway's address names a user; the API key is all it takes.")
+    if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.query or parsed.fragment:
         raise NotConfigured(f"{url!r} is not an address of the form https://host/path.")
-    return url.rstrip("/")
+    return url.rstrip("/?#")
 
 
 def checked_key(key: str) -> str:
     """The key, if a header can carry it; the error does not repeat it."""
+    if key.lower().startswith("bearer "):
+        raise NotConfigured("The API key is what follows `Bearer`; pass it without that word.")
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise NotConfigured("The API key holds characters that no key of Taskgate has.")
     return key
@@ -155,20 +161,19 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def problem_of(response: httpx.Response) -> ApiError:
-    """The exception for an answer of 400 and above, from its RFC 9457 body if it has one."""
-    body = _object(response)
-    status = response.status_code
-    return _kind(status)(
-        str(body.get("detail") or body.get("title") or body.get("message") or f"HTTP {status}"),
-        status=status,
-        code=str(body.get("code") or f"http_{status}"),
-        fields=tuple(
-            FieldProblem(str(e.get("field", "")), str(e.get("message", "")))
-            for e in body.get("errors") or ()
-        ),
-        retry_after=retry_after_of(response),
+def _unsayable(error: UnicodeEncodeError) -> str:
+    """The error's own words tell of codecs, and would repeat what may be a secret."""
+    if error.encoding == "ascii":
+        return IN_HEADER
+    return (
+        "The request cannot be sent: a text holds half of a surrogate pair, which is no character."
     )
+
+
+def _why(answer: httpx.Response | httpx.TransportError) -> str:
+    if isinstance(answer, httpx.Response):
+        return str(problem_of(answer))
+    return f"No answer: {str(answer) or type(answer).__name__}."
 
 
 def _given_up(
@@ -185,18 +190,3 @@ def _given_up(
 
 def _times(tried: int) -> str:
     return "1 try" if tried == 1 else f"{tried} tries"
-
-
-def _kind(status: int) -> type[ApiError]:
-    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-        return NotFound
-    return Refused if status < HTTPStatus.INTERNAL_SERVER_ERROR else ServerError
-
-
-def _object(response: httpx.Response) -> Mapping[str, Any]:
-    """The JSON object of the body; empty when a proxy or a crash answered with something else."""
-    try:
-        body = response.json()
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -59,6 +59,8 @@ class Watch:
         self._started = self._asked = self._answered = clock.now()
         self._until_ended, self._holds = until_ended, True
         self._etag, self._pace = "", PACE
+        self._failed: ClientError | None = None
+        """Why the last look brought nothing."""
         self.task: Task | None = None
 
     def updates(self) -> Iterator[Task]:
@@ -78,13 +80,13 @@ class Watch:
         """The task; None when the gateway is out of reach, for as long as patience lasts."""
         try:
             self.task = self._ask()
-        except (Unreachable, ServerError) as error:
-            if self._clock.now() - self._answered >= PATIENCE:
-                raise self._named(error) from error.__cause__
-            return None
         except ClientError as error:
-            raise self._named(error) from error.__cause__
-        self._answered = self._clock.now()
+            if not _passing(error) or self._clock.now() - self._answered >= PATIENCE:
+                raise self._named(error) from error.__cause__
+            self._pace = max(PACE, getattr(error, "retry_after", None) or 0.0)
+            self._failed = error
+            return None
+        self._answered, self._failed = self._clock.now(), None
         return self.task
 
     def _ask(self) -> Task:
@@ -98,18 +100,21 @@ class Watch:
         return understood(response, task_of)
 
     def _held_back(self) -> httpx.Response:
-        """The answer as soon as there is news; at once from a gateway that holds none back."""
+        """The answer as soon as there is news; at once from a gateway that holds none back.
+
+        One try: a look that fails is followed by the next, by the time that the caller has.
+        """
         headers = {"If-None-Match": self._etag} if self._etag and not self._until_ended else {}
         hold = self._hold()
         params = {"wait": hold} if hold else None
         path = task_path(self._id, "/status")
         try:
-            return self._transport.send("GET", path, params=params, headers=headers)
+            return self._transport.send("GET", path, params=params, headers=headers, once=True)
         except Refused as refused:
             if not hold or "wait" not in {f.field for f in refused.fields}:
                 raise
             self._holds = False
-            return self._transport.send("GET", path, headers=headers)
+            return self._transport.send("GET", path, headers=headers, once=True)
 
     def _hold(self) -> int:
         """Whole seconds to hold the answer back; none on a first look that is to be shown."""
@@ -126,7 +131,7 @@ class Watch:
         rest = max(0.0, self._pace - (now - self._asked))
         spent = now - self._started
         if self._timeout is not None and spent + max(rest, FASTEST) > self._timeout:
-            raise WaitTimeout(self._id, self._timeout, self.task)
+            raise WaitTimeout(self._id, self._timeout, self.task, self._failed) from self._failed
         if rest:
             self._clock.sleep(rest)
 
@@ -135,3 +140,9 @@ class Watch:
         error.task_id = self._id
         error.add_note(f"The task is on record as {self._id}.")
         return error
+
+
+def _passing(error: ClientError) -> bool:
+    """Whether it may be over in a moment: nobody answered, or somebody is too busy to."""
+    busy = isinstance(error, Refused) and error.status == HTTPStatus.TOO_MANY_REQUESTS
+    return busy or isinstance(error, Unreachable | ServerError)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from taskgate.client.errors import Unsendable
 
@@ -23,9 +24,19 @@ def moment_text(at: Moment) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
+def fields_of(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An input, which is an object: a text or a list has no fields to send."""
+    if not isinstance(value, Mapping):
+        raise Unsendable(f"An input is a mapping of its fields, not a {type(value).__name__}.")
+    return dict(value)
+
+
 def seconds_of(span: Span) -> int:
     """Whole seconds, never less than was asked for."""
-    return math.ceil(span.total_seconds() if isinstance(span, timedelta) else span)
+    seconds = span.total_seconds() if isinstance(span, timedelta) else span
+    if not math.isfinite(seconds):
+        raise Unsendable(f"{seconds} is no span of time.")
+    return math.ceil(seconds)
 
 
 def filters(

@@ -38,6 +38,9 @@ def test_0_for_get_of_a_failed_task_since_showing_it_worked(
         ["submit", "a", "--input", "{not json"],
         ["submit", "a", "--input", "[1]"],
         ["submit", "a", "--input", '{"x": NaN}'],
+        ["submit", "a", "--input", '{"x": 1, "x": 2}'],
+        ["submit", "a", "--then", '{"type": "b", "type": "c"}'],
+        ["get", ""],
         ["submit", "a", "--input", "@missing.json"],
         ["submit", "a", "--file", "missing.pdf"],
         ["cancel", "task_1", "--mode", "gentle"],
@@ -49,7 +52,7 @@ def test_2_when_the_command_is_used_wrongly_and_the_gateway_is_not_asked(
 ) -> None:
     ran = run(*arguments)
     assert ran.code == 2
-    assert "Error" in ran.stderr
+    assert "error: " in ran.stderr.lower()
     assert gateway.seen == []
 
 
@@ -94,6 +97,54 @@ def test_4_when_the_key_is_refused_and_the_advice_is_about_the_key(
 def test_5_when_the_gateway_cannot_serve(gateway: FakeGateway, run) -> None:
     gateway.answers("GET /v1/stats", Answer(500, {"code": "internal_error"}))
     assert run("stats").code == 5
+
+
+def test_5_when_it_broke_and_the_advice_says_how_to_find_the_task_and_the_request(
+    gateway: FakeGateway, run
+) -> None:
+    said = {"code": "internal_error", "detail": "Something went wrong.", "instance": "r7"}
+    gateway.answers("POST /v1/tasks", Answer(500, said))
+    ran = run("submit", "a", "-i", "b=1", "--idempotency-key", "k7")
+    assert ran.code == 5
+    assert "--idempotency-key k7 and you get that one" in ran.stderr
+    assert "find the request by r7" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "advice"),
+    [
+        ("too_many_pending_tasks", 429, "or cancel one"),
+        ("rate_limited", 429, "Wait 31 s, and send more slowly."),
+        ("lane_full", 429, "Wait 31 s, or choose another priority."),
+        ("priority_not_allowed", 403, "ask for another plan"),
+        ("body_too_large", 413, "--file FIELD=PATH"),
+        ("result_expired", 410, "Submit the task again"),
+        ("http_429", 429, "the gateway as a whole"),
+    ],
+)
+def test_each_refusal_has_advice_of_its_own(
+    gateway: FakeGateway, run, code: str, status: int, advice: str
+) -> None:
+    gateway.answers("POST /v1/tasks", Answer(status, {"code": code}, {"Retry-After": "31"}))
+    assert advice in run("submit", "a", "-i", "b=1").stderr
+
+
+def test_a_wait_that_the_gateway_asks_for_is_told_at_once(gateway: FakeGateway, run) -> None:
+    """A command that waits without a word looks as if it hung."""
+    full = Answer(429, {"code": "lane_full", "detail": "The lane is full."}, {"Retry-After": "0"})
+    gateway.answers("POST /v1/tasks", full, Answer(202, {"id": "task_1", "state": "queued"}))
+    ran = run("submit", "a", "-i", "b=1", "--json")
+    assert ran.code == 0
+    assert ran.stderr.count("The lane is full. Trying again in") == 1
+    assert ran.stdout.count("\n") == 1
+
+
+def test_5_when_the_address_leads_to_another_path(gateway: FakeGateway, run) -> None:
+    gateway.answers("GET /v1/tasks", Answer(404, {"message": "Not Found"}))
+    ran = run("list")
+    assert ran.code == 5
+    assert "has nothing at /v1/tasks" in ran.stderr
+    assert "Check the address" in ran.stderr
 
 
 def test_5_when_it_is_paused_and_the_advice_says_by_whom_and_how_long(

@@ -1,4 +1,5 @@
 import json
+import logging
 
 import pytest
 
@@ -91,6 +92,38 @@ def test_a_retry_after_beyond_patience_is_reported_at_once(
         client.submit("a", {})
     assert refused.value.retry_after == 3600
     assert clock.naps == []
+
+
+def test_an_error_of_the_gateway_hands_the_key_over_as_no_answer_does(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    """Whether the task is on record is not known: a submit with the same key brings it either way."""
+    gateway.answers(ROUTE, Answer(500, {"code": "internal_error", "instance": "r7"}))
+    with pytest.raises(ServerError) as broken:
+        client.submit("a", {}, idempotency_key="order-7")
+    assert (broken.value.idempotency_key, broken.value.request_id) == ("order-7", "r7")
+    assert len(gateway.asked(ROUTE)) == 4
+
+
+def test_each_wait_before_another_try_is_told_to_the_log(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    told: list[str] = []
+    listening = logging.Handler()
+    listening.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("taskgate.client")
+    level = log.level
+    log.addHandler(listening)
+    log.setLevel(logging.INFO)
+    try:
+        full = Answer(429, {"detail": "The lane is full."}, {"Retry-After": "30"})
+        gateway.answers(ROUTE, full, Answer(lost=True), ACCEPTED)
+        client.submit("a", {})
+    finally:
+        log.removeHandler(listening)
+        log.setLevel(level)
+    assert told[0] == "The lane is full. Trying again in 30.5 s."
+    assert told[1].startswith("No answer: ")
 
 
 def test_no_answer_at_all_hands_the_key_over_so_that_the_task_can_be_found(

@@ -58,6 +58,27 @@ def test_a_gateway_out_of_reach_for_long_ends_the_wait_and_the_error_names_the_t
     assert "task_1" in lost.value.__notes__[0]
 
 
+def test_a_gateway_that_is_too_busy_for_a_look_does_not_end_the_wait(
+    gateway: FakeGateway, client: Taskgate, clock
+) -> None:
+    """The throttle of the whole stage is AWS's, and says nothing of this task."""
+    busy = [Answer(429, {"message": "Too Many Requests"}), Answer(500, {"message": "x"})]
+    later = Answer(503, {"code": "unavailable"}, {"Retry-After": "7"})
+    gateway.answers(ROUTE, *busy, later, status("succeeded"))
+    assert client.handle("task_1").wait().succeeded
+    assert clock.naps == [2, 2, 7]
+
+
+def test_a_wait_is_over_in_its_time_though_nobody_answers_and_says_so(
+    gateway: FakeGateway, client: Taskgate, clock
+) -> None:
+    gateway.answers(ROUTE, Answer(503, {"detail": "We are busy."}, {"Retry-After": "4"}))
+    with pytest.raises(WaitTimeout, match=r"was not seen after 9 s .* failed: We are busy") as over:
+        client.handle("task_1").wait(timeout=9)
+    assert over.value.task_id == "task_1"
+    assert clock.time <= 9
+
+
 def test_a_refusal_ends_the_wait_at_once(gateway: FakeGateway, client: Taskgate) -> None:
     gateway.answers(ROUTE, Answer(403, {"code": "missing_scope"}))
     with pytest.raises(Refused):

@@ -23,7 +23,7 @@ def commands() -> Iterator[str]:
 
 
 def snippets() -> Iterator[str]:
-    for page in ("README.md", "docs/quickstart.md"):
+    for page in ("README.md", "docs/quickstart.md", "docs/how-to/call-from-python.md"):
         yield from re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
 
 
@@ -51,7 +51,7 @@ def test_every_command_on_a_page_is_one_that_the_command_line_takes(
 
 
 @pytest.mark.parametrize("snippet", list(snippets()))
-def test_every_piece_of_python_in_readme_and_quickstart_runs(
+def test_every_piece_of_python_for_callers_runs(
     gateway: FakeGateway, snippet: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
