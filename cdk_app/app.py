@@ -2,7 +2,8 @@
 
 ``-c worker-image=<name>@sha256:…`` runs that very image of the worker.
 ``-c event-bus=true`` adds the bus of events, ``-c origins=https://a.example,https://b.example`` lets
-their pages ask, for this time; to keep it, set it on the stage.
+their pages ask, ``-c otlp=https://collector.example`` sends it spans, for this time; to keep it, set it on
+the stage.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def _chosen(app: cdk.App) -> Stage:
     named = stage(app.node.try_get_context("stage") or "local")
     if origins := app.node.try_get_context("origins"):
         named = replace(named, edge=replace(named.edge, origins=tuple(origins.split(","))))
+    if collector := app.node.try_get_context("otlp"):
+        named = replace(named, otlp_endpoint=collector)
     listened_to = app.node.try_get_context("event-bus") == "true"
     return replace(named, event_bus=True) if listened_to else named
 

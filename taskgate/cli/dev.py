@@ -26,6 +26,10 @@ def dev(
     persist: Annotated[
         bool, typer.Option("--persist", help="Keep tasks and results for the next time.")
     ] = False,
+    otlp: Annotated[
+        str | None,
+        typer.Option("--otlp", metavar="URL", help="Send spans to this OTLP/HTTP collector."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Start a whole gateway on this machine; Ctrl-C ends all of it."""
@@ -36,7 +40,7 @@ def dev(
             Exit.USAGE,
         )
     began = time.monotonic()
-    with _until_interrupted(), local_gateway(persist=persist, say=aside) as gateway:
+    with _until_interrupted(), local_gateway(persist=persist, say=aside, otlp=otlp) as gateway:
         path = gateway.note.write(Path.cwd())
         try:
             _welcome(gateway, time.monotonic() - began, as_json=as_json)

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import httpx
+import typer
 
 from taskgate.cli.connection import LocalNote, find_note
 from taskgate.cli.exits import CommandError, Exit
+from taskgate.errors import BadSetting
 
 if TYPE_CHECKING:
     from taskgate.local import LocalStack
@@ -45,12 +47,14 @@ class Gateway:
 
 
 @contextmanager
-def local_gateway(*, persist: bool, say: Callable[[str], None]) -> Iterator[Gateway]:
+def local_gateway(
+    *, persist: bool, say: Callable[[str], None], otlp: str | None = None
+) -> Iterator[Gateway]:
     """Bring it up, with one worker a pool; all of it ends with the block."""
     # Started by a script with `&`, or stopped by another program: it ends in order all the same.
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
-    with _stack(persist=persist, say=say) as stack:
+    with _stack(persist=persist, say=say, otlp=otlp) as stack:
         note = LocalNote(stack.api_url, _issue_key(stack), stack.endpoint_url)
         yield Gateway(note, stack, {pool: stack.start_worker(pool) for pool in _pools()})
 
@@ -62,10 +66,13 @@ def running_note() -> LocalNote | None:
 
 
 @contextmanager
-def _stack(*, persist: bool, say: Callable[[str], None]) -> Iterator[LocalStack]:
+def _stack(*, persist: bool, say: Callable[[str], None], otlp: str | None) -> Iterator[LocalStack]:
     local, failures = _room()
     folder = Path.cwd() / KEPT if persist else None
-    stack = local(folder=folder, persist=persist, say=say)
+    try:
+        stack = local(folder=folder, persist=persist, say=say, otlp=otlp)
+    except BadSetting as error:
+        raise typer.BadParameter(str(error)) from error
     try:
         stack.start()
     except failures as error:

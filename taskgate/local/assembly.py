@@ -14,20 +14,36 @@ from taskgate.local.cdk import ROOT, cdk, fingerprint
 ASSEMBLIES: Final = ROOT / "build" / "assembly"
 
 
-def synthesise(stage_name: str, *, event_bus: bool = False, origins: Sequence[str] = ()) -> Path:
+def synthesise(
+    stage_name: str,
+    *,
+    event_bus: bool = False,
+    origins: Sequence[str] = (),
+    otlp: str | None = None,
+) -> Path:
     """The folder of the stage's cloud assembly; made only when an input changed."""
     label = f"{stage_name}.bus" if event_bus else stage_name
     context = ["--context", f"stage={stage_name}", "--context", f"event-bus={event_bus}".lower()]
     if origins:
-        label += f".{hashlib.sha256(repr(origins).encode()).hexdigest()[:8]}"
+        label += f".{_short(repr(origins))}"
         context += ["--context", f"origins={','.join(origins)}"]
-    folder = ASSEMBLIES / f"{label}-{fingerprint(stage_name)[:16]}"
+    of = fingerprint(stage_name)[:16]
+    if otlp:
+        # A collector of a test has another port each time: its assemblies are forgotten as older ones.
+        label += ".otlp"
+        context += ["--context", f"otlp={otlp}"]
+        of = f"{fingerprint(stage_name, 'otlp')[:16]}-{_short(otlp)}"
+    folder = ASSEMBLIES / f"{label}-{of}"
     ASSEMBLIES.mkdir(parents=True, exist_ok=True)
     with (ASSEMBLIES / f"{label}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             _synthesise_into(folder, label, context)
     return folder
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _synthesise_into(folder: Path, label: str, context: Sequence[str]) -> None:

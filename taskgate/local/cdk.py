@@ -41,8 +41,8 @@ def _without_aws() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 
 
-def fingerprint(stage_name: str) -> str:
-    """The hash of all that the stage's assembly is made from."""
-    command = [sys.executable, "-m", "cdk_app.fingerprint", stage_name]
+def fingerprint(stage_name: str, *extras: str) -> str:
+    """The hash of all that the stage's assembly is made from, its functions with these extras."""
+    command = [sys.executable, "-m", "cdk_app.fingerprint", stage_name, *extras]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return done.stdout.strip()

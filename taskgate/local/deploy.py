@@ -26,7 +26,12 @@ class Deployed:
 
 def deploy(stage: Stage, emulator: Emulator, folder: Path) -> Deployed:
     """Deploy the stage to the emulator; the second time with nothing changed it takes a second."""
-    assembly = synthesise(stage.name, event_bus=stage.event_bus, origins=stage.edge.origins)
+    assembly = synthesise(
+        stage.name,
+        event_bus=stage.event_bus,
+        origins=stage.edge.origins,
+        otlp=stage.otlp_endpoint,
+    )
     _create_assets_bucket(emulator)
     outputs = folder / "outputs.json"
     cdk(

@@ -35,9 +35,9 @@ class LocalStack:
 
     All files (logs, state, unpacked functions) lie in `folder`. Without one it is a temporary
     folder that goes with the stack; with `persist` the folder keeps tasks over restarts. With
-    `event_bus` every transition is told to a bus of EventBridge, and pages of `origins` may ask from
-    a browser, as a stage may say. `record`
-    names a file for every call that is made under a role. `say` is told each step in a few words.
+    `event_bus` every transition is told to a bus of EventBridge, pages of `origins` may ask from a
+    browser, and spans go to the collector at `otlp`, as a stage may say. `record` names a file for
+    every call that is made under a role. `say` is told each step in a few words.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class LocalStack:
         record: Path | None = None,
         event_bus: bool = False,
         origins: tuple[str, ...] = (),
+        otlp: str | None = None,
         say: Callable[[str], None] = _say_nothing,
     ) -> None:
         self._temporary: Scratch | None = None
@@ -60,7 +61,7 @@ class LocalStack:
         self._record = record
         self._say = say
         edge = Edge(origins=origins)
-        self._stage = replace(stage("local"), event_bus=event_bus, edge=edge)
+        self._stage = replace(stage("local"), event_bus=event_bus, edge=edge, otlp_endpoint=otlp)
         self._emulator: Emulator | None = None
         self._deployed: Deployed | None = None
         self._workers: list[Child] = []

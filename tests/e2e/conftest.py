@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from taskgate.local import LocalStack
+from tests.privilege.scene import storied
 from tests.privilege.story import Story
 
 RECORD = "calls.jsonl"
@@ -22,14 +23,18 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory) -> Iterator[LocalStack]:
     """Emulator and stacks, without workers: start those that the test needs."""
-    folder = tmp_path_factory.mktemp("stack")
-    with LocalStack(folder=folder, record=folder / RECORD) as stack:
+    with LocalStack(folder=tmp_path_factory.mktemp("stack")) as stack:
         yield stack
 
 
 @pytest.fixture(scope="session")
-def story(stack: LocalStack, tmp_path_factory) -> Story:
-    """All that the deployed rooms do, done once, with every call and every log line kept."""
-    story = Story(stack, stack.folder / RECORD, tmp_path_factory.mktemp("results"))
-    story.run()
-    return story
+def story(tmp_path_factory) -> Iterator[Story]:
+    """All that the deployed rooms do, done once, with every call and every log line kept.
+
+    On a stack of its own: other tests' calls and lines would be taken for the rooms'.
+    """
+    folder, results = tmp_path_factory.mktemp("storied"), tmp_path_factory.mktemp("results")
+    with storied(folder, folder / RECORD) as stack:
+        story = Story(stack, folder / RECORD, results)
+        story.run()
+        yield story

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from cdk_app import cors, edge, report
-from functions.api.openapi import HEADERS
+from cdk_app.bundle import ROOT
 from functions.http import door
 from taskgate.edge import Domain, Edge
+from taskgate.routes import ROUTES
 from tests.infra.conftest import Template
 
 ORIGINS = ("https://app.example.com", "http://localhost:5173")
@@ -21,6 +22,9 @@ DOMAIN = Domain(
 )
 WEB_ACL = "arn:aws:wafv2:us-east-1:123456789012:global/webacl/taskgate/0a1b-2c"
 FRONT = Edge(domain=DOMAIN, cloudfront=True, web_acl=WEB_ACL, key_versions=(2, 1), origins=ORIGINS)
+OPENAPI = ROOT / "docs" / "reference" / "openapi.json"
+SHOWN_ANYWAY = {"Cache-Control"}
+"""What browsers show a page of another origin without being told to."""
 CACHING_DISABLED = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
 ALL_VIEWER_EXCEPT_HOST = "b689b0a8-53d0-40ab-baf2-68738e2966ac"
 
@@ -131,12 +135,34 @@ def test_pages_of_the_origins_may_ask_the_api_and_the_bucket(edged):
     told = api["CorsConfiguration"]
     assert told["AllowOrigins"] == list(ORIGINS)
     assert not told.get("AllowCredentials")
-    assert {"Location", "Retry-After", "ETag", "Idempotent-Replayed"} <= set(told["ExposeHeaders"])
-    assert set(told["ExposeHeaders"]) <= HEADERS.keys()
-    assert {"Authorization", "Prefer", "Idempotency-Key"} <= set(told["AllowHeaders"])
     [rule] = data.properties("AWS::S3::Bucket")[0]["CorsConfiguration"]["CorsRules"]
     assert rule["AllowedOrigins"] == list(ORIGINS)
     assert set(rule["AllowedMethods"]) == {"GET", "HEAD", "POST"}
+
+
+def test_a_page_may_send_every_header_that_the_api_reads_and_read_every_one_that_it_sends(edged):
+    [api] = edged(FRONT)[1].properties("AWS::ApiGatewayV2::Api")
+    told, document = api["CorsConfiguration"], json.loads(OPENAPI.read_text())
+    calls = [call for path in document["paths"].values() for call in path.values()]
+    read = {p["name"] for call in calls for p in call.get("parameters", ()) if p["in"] == "header"}
+    assert {"Idempotency-Key", "Prefer", "If-None-Match", "traceparent"} <= read
+    # Neither of these is a parameter of the document: its security and its bodies imply them.
+    assert set(told["AllowHeaders"]) == read | {"Authorization", "Content-Type"}
+    sent = {
+        name for call in calls for answer in call["responses"].values() for name in _sent(answer)
+    }
+    assert {"ETag", "Retry-After", "Location", "traceresponse"} <= sent
+    assert set(told["ExposeHeaders"]) == sent - SHOWN_ANYWAY
+    assert set(told["AllowMethods"]) == {route.method for route in ROUTES}
+
+
+def _sent(answer):
+    """Headers of one answer of the document; a shared one is named by its reference."""
+    if "$ref" in answer:
+        answer = json.loads(OPENAPI.read_text())["components"]["responses"][
+            answer["$ref"].rpartition("/")[2]
+        ]
+    return answer.get("headers", {})
 
 
 def test_a_preflight_needs_no_key_since_no_route_of_ours_answers_it(edged):

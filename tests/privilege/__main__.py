@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from taskgate.local import LocalStack
 from tests.privilege.calls import read_calls
 from tests.privilege.report import hold
 from tests.privilege.roles import roles
+from tests.privilege.scene import storied
 from tests.privilege.story import Story
 
 
@@ -18,7 +18,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="taskgate-") as folder:
         place = Path(folder)
         record = place / "calls.jsonl"
-        with LocalStack(folder=place / "stack", record=record, say=_say) as stack:
+        with storied(place / "stack", record, say=_say) as stack:
             _say("Driving every room")
             story = Story(stack, record, place / "results")
             story.run()

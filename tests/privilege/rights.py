@@ -12,6 +12,12 @@ from tests.privilege.calls import Call
 KEYS: Final = ("dynamodb:LeadingKeys", "s3:prefix")
 """The condition keys that narrow which items or objects an action may touch."""
 
+_OPERATORS: Final = {
+    # Of a request with many keys each must fit: `ForAnyValue` would let one good key open the door.
+    "dynamodb:LeadingKeys": ("ForAllValues:StringLike", "ForAllValues:StringNotLike"),
+    "s3:prefix": ("StringLike", "StringNotLike"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -102,7 +108,7 @@ def _statement(part: Mapping[str, Any]) -> Statement:
     liked, unlike = [], []
     for operator, keys in part.get("Condition", {}).items():
         for key, patterns in keys.items():
-            if key not in KEYS:
+            if key not in KEYS or operator not in _OPERATORS[key]:
                 raise ValueError(f"a condition that is not understood: {operator} {key}")
             (unlike if "NotLike" in operator else liked).extend(_listed(patterns))
     actions, resources = _listed(part["Action"]), _listed(part["Resource"])

@@ -52,6 +52,12 @@ def built(stack: LocalStack) -> Iterator[Ports]:
         port._client.close()  # type: ignore[union-attr]
 
 
+def storied(folder: Path, record: Path, say: Callable[[str], None] | None = None) -> LocalStack:
+    """The stack for a story: with every room that a stage may have, the bus of events among them."""
+    more = {"say": say} if say else {}
+    return LocalStack(folder=folder, record=record, event_bus=True, **more)
+
+
 @dataclass
 class Scene:
     """What a story needs, and what it leaves behind."""

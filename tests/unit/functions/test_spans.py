@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import threading
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as Sent
 from opentelemetry.sdk.trace.export import SpanExportResult
 
@@ -29,6 +27,7 @@ from taskgate.metrics import labels
 from taskgate.otlp import Collector
 from taskgate.spans import NOBODY, Span, Spans, open_spans
 from taskgate.tracing import span_id
+from tests.collector import attributes_of, collecting, told
 from tests.unit.functions.api_world import ENVIRONMENT, PROMPT, ApiWorld
 from tests.unit.functions.http_events import http_event
 from tests.unit.gpu_worker.loopback import Asked, Loopback, served
@@ -56,21 +55,12 @@ class Backend:
     def sent(self) -> dict[str, Sent]:
         """Every span by its id, in the protocol's own form."""
         self.spans.flush()
-        requests = [_decoded(asked) for asked in self.at.asked]
-        groups = [g for r in requests for g in r.resource_spans]
-        spans = [s for g in groups for scope in g.scope_spans for s in scope.spans]
-        return {span.span_id.hex(): span for span in spans}
-
-
-def _decoded(asked: Asked) -> ExportTraceServiceRequest:
-    assert (asked.method, asked.path) == ("POST", "/v1/traces")
-    assert asked.headers["content-type"] == "application/x-protobuf"
-    return ExportTraceServiceRequest.FromString(gzip.decompress(asked.body))
+        return {one.span.span_id.hex(): one.span for one in told(self.at)}
 
 
 @pytest.fixture
 def backend() -> Iterator[Backend]:
-    with served(lambda asked: (200, b"")) as at:
+    with collecting() as at:
         made = Backend(at)
         yield made
         made.collector.close()
@@ -98,10 +88,6 @@ def _done(folder: Path) -> Done:
     return Done((Produced("image.png", str(folder / "image.png"), "image/png"),), None)
 
 
-def _attributes(span: Sent) -> dict[str, Any]:
-    return {a.key: a.value.string_value or a.value.int_value for a in span.attributes}
-
-
 def test_a_life_is_one_tree_under_the_callers_span_and_no_word_of_a_user_is_in_it(
     traced: ApiWorld, backend: Backend, tmp_path: Path
 ) -> None:
@@ -123,8 +109,8 @@ def test_a_life_is_one_tree_under_the_callers_span_and_no_word_of_a_user_is_in_i
     assert {span.trace_id.hex() for span in sent.values()} == {TRACE}
     assert {span.trace_state for span in sent.values()} == {"congo=t61rcWkgMzE"}
     assert all(span.end_time_unix_nano >= span.start_time_unix_nano for span in sent.values())
-    assert _attributes(sent[run])["taskgate.task.state"] == "succeeded"
-    assert _attributes(sent[tries[0]])["error.type"] == "server_error"
+    assert attributes_of(sent[run].attributes)["taskgate.task.state"] == "succeeded"
+    assert attributes_of(sent[tries[0]].attributes)["error.type"] == "server_error"
     assert [sent[i].status.code for i in tries] == [2, 0]
     told = "".join(str(span) for span in sent.values())
     assert not [word for word in SECRETS if word in told]
@@ -152,7 +138,7 @@ def test_a_run_that_failed_is_an_error_by_its_code_and_its_words_stay_here(
     failure = Failure(ErrorCode.INVALID_INPUT, "no such thing", ErrorClass.PERMANENT, "why")
     _run(traced, backend.spans, tmp_path, Broken(failure))
     run = backend.sent()[span_id(task_id, "run", 1)]
-    assert (run.status.code, _attributes(run)["error.type"]) == (2, "invalid_input")
+    assert (run.status.code, attributes_of(run.attributes)["error.type"]) == (2, "invalid_input")
     assert "no such thing" not in str(run)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.privilege.calls import Call, UnknownCall, calls_of
 from tests.privilege.report import Held, hold
-from tests.privilege.rights import statements_of
+from tests.privilege.rights import KEYS, statements_of
 from tests.privilege.roles import Role
 
 TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/tasks"
@@ -121,3 +121,50 @@ def _line(service: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:
         "path": "/",
         "body": json.dumps(body),
     }
+
+
+OURS, FOREIGN = {"pk": {"S": "TASK#1"}, "sk": {"S": "TASK"}}, {"pk": {"S": "KEY#1"}}
+EQUALS = {"KeyConditionExpression": "#k = :k", "ExpressionAttributeNames": {"#k": "pk"}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "ours", "foreign"),
+    [
+        ("GetItem", {"Key": OURS}, {"Key": FOREIGN}),
+        ("PutItem", {"Item": OURS}, {"Item": FOREIGN}),
+        (
+            "BatchGetItem",
+            {"RequestItems": {"tasks": {"Keys": [OURS]}}},
+            {"RequestItems": {"tasks": {"Keys": [OURS, FOREIGN]}}},
+        ),
+        (
+            "TransactWriteItems",
+            {"TransactItems": [{"Update": {"TableName": "tasks", "Key": OURS}}]},
+            {
+                "TransactItems": [
+                    {"Update": {"TableName": "tasks", "Key": OURS}},
+                    {"Update": {"TableName": "tasks", "Key": FOREIGN}},
+                ]
+            },
+        ),
+        (
+            "Query",
+            {**EQUALS, "ExpressionAttributeValues": {":k": {"S": "TASK#1"}}},
+            {**EQUALS, "ExpressionAttributeValues": {":k": {"S": "KEY#1"}}},
+        ),
+    ],
+)
+def test_a_recorded_request_for_a_foreign_item_is_missing_and_the_same_for_ours_is_not(
+    operation: str, ours: dict[str, Any], foreign: dict[str, Any]
+) -> None:
+    every = [f"dynamodb:{name}" for name in ("BatchGetItem", "GetItem", "PutItem", "Query")]
+    role = allowed([*every, "dynamodb:UpdateItem"], TABLE, **keyed("TASK#*"))
+    for body, missing in ((ours, 0), (foreign, 1)):
+        calls = calls_of(_line("dynamodb", operation, {"TableName": "tasks", **body}))
+        assert len(held([role], *calls).missing) == missing
+
+
+def test_a_condition_that_compares_otherwise_stops_the_report() -> None:
+    for operator in ("ForAnyValue:StringLike", "ForAllValues:StringEquals", "StringLike"):
+        with pytest.raises(ValueError, match="not understood"):
+            held([allowed("dynamodb:GetItem", TABLE, **{operator: {KEYS[0]: ["TASK#*"]}})])
