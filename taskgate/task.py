@@ -195,6 +195,8 @@ class Task:
     """The task that it follows."""
     kept_until: int | None = None
     """It was canceled softly, and its result is kept so long for its owner's next same submit."""
+    given_to: str | None = None
+    """What was kept of it has been given to this task of its owner, and is kept no more."""
     reused_from: str | None = None
     """It was given the result of this task of the same owner, and never ran."""
     given_trace: Trace | None = None
@@ -204,6 +206,11 @@ class Task:
     owed_at: int | None = None
     """When somebody must next see to what it owes."""
     history: tuple[Entry, ...] = ()
+
+    @property
+    def salvaged(self) -> bool:
+        """Whether its result was kept, although it was canceled: it still is, or was given away."""
+        return self.kept_until is not None or self.given_to is not None
 
     @property
     def trace(self) -> Trace:

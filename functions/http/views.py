@@ -201,6 +201,7 @@ def cancel(task: Task, pulse: Pulse | None = None) -> dict[str, Any] | None:
         "stopped_at": when(asked.stopped_at),
         "enforced": asked.enforced,
         "kept_until": when(task.kept_until),
+        "given_to": task.given_to,
     }
 
 

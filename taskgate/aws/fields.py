@@ -165,6 +165,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "uploads_until": _NUMBER,
     "parent": _TEXT,
     "kept_until": _NUMBER,
+    "given_to": _TEXT,
     "reused_from": _TEXT,
     "given_trace": Field(write_trace, read_trace),
     "owes": Field(

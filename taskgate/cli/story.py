@@ -65,6 +65,7 @@ def cancel_line(cancel: Cancel) -> Text:
     by = f" by {plain(cancel.asked_by)}" if cancel.asked_by else ""
     told += " · enforced" if cancel.enforced else ""
     told += f" · kept until {day_text(cancel.kept_until)}" if cancel.kept_until else ""
+    told += f" · given to {plain(cancel.given_to)}" if cancel.given_to else ""
     return Text(f"{plain(cancel.mode)} cancel{by} · {told}", style="dim")
 
 

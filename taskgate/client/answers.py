@@ -172,6 +172,7 @@ def _cancel_of(body: Mapping[str, Any]) -> Cancel:
         stopped_at=time_of(body.get("stopped_at")),
         enforced=bool(body.get("enforced")),
         kept_until=time_of(body.get("kept_until")),
+        given_to=body.get("given_to"),
     )
 
 

@@ -125,6 +125,8 @@ class Cancel:
     """The gateway ended it, since no worker said in time that it had stopped."""
     kept_until: datetime | None = None
     """Until then your next identical submit is given what the run brought."""
+    given_to: str | None = None
+    """The task of yours that was given it: nothing is kept any more."""
 
 
 @dataclass(frozen=True, slots=True)

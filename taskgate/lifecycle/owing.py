@@ -23,7 +23,7 @@ LEASE_MS: Final = 30_000
 def settled(task: Task, stamp: Stamp, duty: Duty, **sets: Any) -> Change:
     """One duty is done; the clock goes when it was the last."""
     left = tuple(d for d in _owing(task, duty) if d is not duty)
-    due = task.kept_until if left == (Duty.SALVAGE,) else stamp.at
+    due = (task.kept_until or stamp.at) if left == (Duty.SALVAGE,) else stamp.at
     return rested(task, stamp, owes=left, owed_at=due if left else None, **sets)
 
 
@@ -36,6 +36,13 @@ def begun(task: Task, stamp: Stamp) -> Change:
 def put_off(task: Task, stamp: Stamp, until: int) -> Change:
     """Not now: the receiver is not to be tried, or the result to be removed, before `until`."""
     return rested(task, stamp, owed_at=max(until, stamp.at + 1))
+
+
+def given_away(task: Task, stamp: Stamp, to: str) -> Change:
+    """What was kept of it is the task `to`'s now: nobody else may have it, and its bytes may go."""
+    alone = _owing(task, Duty.SALVAGE) == (Duty.SALVAGE,)
+    owed_at = stamp.at if alone else task.owed_at
+    return rested(task, stamp, kept_until=None, given_to=to, owed_at=owed_at)
 
 
 def delivered(task: Task, stamp: Stamp, tried: Tried) -> Change:

@@ -54,6 +54,9 @@ def test_what_a_soft_cancelled_run_brought_is_given_to_the_next_same_submit(
     again = client.submit("text_to_image", RUN)
     assert (again.submitted.state, again.submitted.reused_from) == ("succeeded", first.id)
     assert verbs(again.submitted) == ["submit", "reuse"]
+    gave = first.get().cancel
+    assert gave is not None
+    assert (gave.kept_until, gave.given_to) == (None, again.id)
     (file,) = again.download(tmp_path)
     manifest = again.result().files[0]
     assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest.sha256

@@ -62,5 +62,10 @@ def test_a_kept_result_costs_only_those_who_have_one(
     with meter.counting() as given:
         again = _submit(ports, environment, who, "kept")
     assert again.reused_from == task.id
-    # The rate; the mark, the look, the copy, and the task that has ended.
-    assert _calls(given) == {"UpdateItem": 1, "TransactWriteItems": 3, "CopyObject": 1}
+    # The rate; the mark, the look, the copy, and the task that has ended; the one that it was of.
+    assert _calls(given) == {
+        "UpdateItem": 2,
+        "TransactWriteItems": 3,
+        "CopyObject": 1,
+        "GetItem": 1,
+    }

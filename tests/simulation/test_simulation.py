@@ -45,7 +45,7 @@ def test_no_task_is_lost_or_doubled_whatever_goes_wrong(seed: int) -> None:
     given = [t.reused_from for t in played.world.tasks.tasks.values() if t.reused_from]
     assert len(given) == len(set(given)), "a kept result was given twice"
     for source in given:
-        assert played.world.tasks.tasks[source].kept_until is not None
+        assert played.world.tasks.tasks[source].salvaged
 
 
 def test_soft_cancels_leave_results_that_later_submits_are_given() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.http.shapes import TEXT, TIME, Schema, described, object_of, one_of, or_null
+from functions.http.shapes import ID, TEXT, TIME, Schema, described, object_of, one_of, or_null
 from taskgate.gateway.steer.steering import CancelOutcome
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.task import CancelMode
@@ -25,6 +25,9 @@ CANCEL: Final = or_null(
             "kept_until": described(
                 or_null(TIME),
                 "Until then your next identical submit is given what the run brought, once.",
+            ),
+            "given_to": described(
+                or_null(ID), "The task of yours that was given it: nothing is kept any more."
             ),
         }
     )

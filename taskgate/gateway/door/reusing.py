@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from taskgate.catalog import TaskType
-from taskgate.errors import Refused, Unavailable
+from taskgate.errors import Refused, TaskNotFound, Unavailable
 from taskgate.events import event, swallowed, transition
 from taskgate.gateway.stamps import stamp
-from taskgate.lifecycle import transitions
+from taskgate.gateway.steer.steering import changed
+from taskgate.lifecycle import owing, transitions
+from taskgate.lifecycle.change import Change
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.ports import Ports, Replay, Submission
 from taskgate.salvage import Reuse, Salvage, fingerprint
-from taskgate.task import ResultFile, Task
+from taskgate.task import Duty, ResultFile, Task
 
 
 def wanted(kind: TaskType, task: Task, text: str) -> Reuse | None:
@@ -48,7 +50,25 @@ def give(ports: Ports, submission: Submission, salvage: Salvage) -> Task | Repla
         return replay
     transition(change, task, change.after)
     event("result_reused", task=task.id, type=task.type, source=salvage.source)
+    if salvage.once:
+        _note_gift(ports, salvage.source, change.after)
     return change.after
+
+
+def _note_gift(ports: Ports, source: str, taker: Task) -> None:
+    """The one that brought it says so, and owes the removal of its bytes now: 2 calls."""
+    made = stamp(ports.now(), taker.history[0].actor)
+
+    def change(task: Task) -> Change | None:
+        owes_it = Duty.SALVAGE in task.owes and task.given_to is None
+        return owing.given_away(task, made, taker.id) if owes_it else None
+
+    try:
+        if known := ports.tasks.get(source):
+            changed(ports, known, change)
+    except (TaskNotFound, Unavailable) as error:
+        # It still says that it is kept; whoever asks for it runs, and its bytes go in their time.
+        swallowed("gift_not_noted", error, task=source)
 
 
 def _copied(ports: Ports, task: Task, salvage: Salvage) -> tuple[ResultFile, ...] | None:

@@ -145,8 +145,9 @@ class Outbox:
 
     def _remove_salvage(self, task: Task) -> str:
         """What a soft-cancelled run brought goes when nobody can be given it any more."""
-        until = (task.kept_until or 0) + salvaging.MARGIN_MS
-        if self.ports.now() < until:  # somebody may be copying it right now
+        # Somebody may be copying it right now. One who has it has copied it.
+        until = 0 if task.kept_until is None else task.kept_until + salvaging.MARGIN_MS
+        if self.ports.now() < until:
             return self._put_off(task, until)
         cleaned(task, Leftover.SALVAGE, salvaging.remove(self.ports, task))
         return self._done(task, Duty.SALVAGE)

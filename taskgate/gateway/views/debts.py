@@ -51,11 +51,15 @@ def debt_sentences(task: Task, debts: Debts | None, now: int) -> Iterator[str]:
     if Duty.SALVAGE in duties and task.kept_until:
         ahead = about(task.kept_until - now)
         yield f"Its result is kept for your next identical submit, for {ahead}, and then removed."
+    if task.given_to:
+        yield f"Its result was kept, and given to {task.given_to}."
     if debts and debts.callback:
         yield _pending(debts.callback, now)
         yield from _ill(debts.callback.receiver, now)
     elif task.state.ended and task.callback and task.callback.state is CallbackState.GIVEN_UP:
         yield _given_up(task.callback)
+    elif task.state.ended and task.callback and task.callback.state is CallbackState.DELIVERED:
+        yield f"Its callback was delivered, {_attempts(task.callback.tries)} in all."
 
 
 def _callback(owed: Callback, due: int, receiver: Health | None) -> OwedCallback:
@@ -66,13 +70,18 @@ def _callback(owed: Callback, due: int, receiver: Health | None) -> OwedCallback
 def _pending(callback: OwedCallback, now: int) -> str:
     ahead = callback.next_try_at - now
     due = f"in {about(ahead)}" if ahead > 0 else "now"
-    so_far = f"{callback.tries} attempts so far" if callback.tries else "no attempt so far"
+    so_far = f"{_attempts(callback.tries)} so far" if callback.tries else "no attempt so far"
     return f"Its callback is still to be delivered: {so_far}{_last(callback.last)}; the next {due}."
 
 
 def _given_up(callback: Callback) -> str:
     last = _last(callback.latest[-1] if callback.latest else None)
-    return f"Its callback was given up after {callback.tries} attempts{last}; it may be sent again."
+    tries = _attempts(callback.tries)
+    return f"Its callback was given up after {tries}{last}; it may be sent again."
+
+
+def _attempts(count: int) -> str:
+    return "1 attempt" if count == 1 else f"{count} attempts"
 
 
 def _last(tried: Tried | None) -> str:

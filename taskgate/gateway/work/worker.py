@@ -291,7 +291,7 @@ class WorkerGateway:
 
 def _won(held: Task, current: Task) -> bool:
     """Whether this attempt, and so nobody but us, has ended the task with what it brought."""
-    brought = current.state is State.SUCCEEDED or current.kept_until is not None
+    brought = current.state is State.SUCCEEDED or current.salvaged
     return brought and current.attempt == held.attempt
 
 

@@ -186,7 +186,7 @@ def test_an_ended_task_says_how_far_its_callback_has_come(api: ApiWorld, tmp_pat
     assert owes["callback"]["next_try_at"] == owes["next_at"] == "2026-09-21T14:13:25.000Z"
     assert owes["callback"]["receiver"]["breaker"] == "failing"
     said = (
-        "Its callback is still to be delivered: 1 attempts so far, the last one: server_error 503;"
+        "Its callback is still to be delivered: 1 attempt so far, the last one: server_error 503;"
         " the next in about 5 s."
     )
     assert said in told["sentences"]  # type: ignore[operator]
@@ -216,7 +216,7 @@ def test_a_given_up_callback_is_said_to_be_one_that_may_be_sent_again(
     api.settle()
     told = _told(api, task_id)
     said = (
-        "Its callback was given up after 1 attempts, the last one: gone 410; it may be sent again."
+        "Its callback was given up after 1 attempt, the last one: gone 410; it may be sent again."
     )
     assert said in told["sentences"]  # type: ignore[operator]
     assert (told["owes"], told["actions"]) == (None, ["redeliver"])

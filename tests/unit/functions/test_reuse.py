@@ -47,6 +47,18 @@ def test_the_next_same_submit_answers_200_with_the_result(api: ApiWorld, tmp_pat
     assert replay.headers["Idempotent-Replayed"] == "true"
 
 
+def test_the_one_that_gave_its_result_away_says_to_whom_and_that_nothing_is_kept(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    source = _salvaged(api, tmp_path)["id"]
+    given = api.submit(PROMPT).json["id"]
+    told = api.get(f"/v1/tasks/{source}").json["cancel"]
+    assert (told["kept_until"], told["given_to"]) == (None, given)
+    sentences = api.get(f"/v1/tasks/{source}/explain").json["sentences"]
+    assert f"Its result was kept, and given to {given}." in sentences
+    assert not any("kept for your next" in line for line in sentences)
+
+
 def test_the_callback_of_a_given_result_says_whose_it_was_and_that_of_a_run_says_nobodys(
     api: ApiWorld, tmp_path: Path
 ) -> None:

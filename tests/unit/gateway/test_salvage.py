@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from taskgate.catalog import CATALOG, Catalog
-from taskgate.errors import Refused, TaskgateError
+from taskgate.errors import Refused, TaskgateError, Unavailable
 from taskgate.gateway.door import submitting
 from taskgate.gateway.door.chains import Step
 from taskgate.gateway.door.submitting import SubmitRequest, Submitted
@@ -22,7 +22,7 @@ from taskgate.principal import Principal
 from taskgate.salvage import MOST_BYTES, copyable, fingerprint
 from taskgate.task import CallbackState, CancelMode, Duty, Owner, ResultFile, Task
 from taskgate.testing.factories import OWNER
-from tests.unit.gateway.test_settling import OK, Post, callback
+from tests.unit.gateway.test_settling import DOWN, OK, Post, callback
 from tests.unit.gateway.test_worker_gateway import BROKEN, ENVIRONMENT, WHO, claimed, gateway
 
 INPUT = {"text": "hello"}
@@ -92,6 +92,49 @@ def test_the_next_identical_submit_ends_at_once_with_it(scene: Scene) -> None:
     books = scene.world.tasks.ledger(OWNER)
     assert (books.submitted, books.succeeded, books.canceled) == (2, 1, 1)
     assert scene.balanced()
+
+
+def test_what_was_given_away_is_said_and_its_bytes_go_at_once_and_not_in_a_day(
+    scene: Scene,
+) -> None:
+    source = scene.salvaged()
+    given = scene.submit().task
+    gave = scene.task(source.id)
+    assert (gave.kept_until, gave.given_to) == (None, given.id)
+    assert (gave.owes, gave.due_at) == ((Duty.SALVAGE,), scene.world.clock())
+    assert scene.outbox.settle(source.id) == "settled_salvage"
+    assert (scene.task(source.id).owes, scene.task(source.id).due_at) == ((), None)
+    kept = list(scene.world.results.objects)
+    assert kept == [f"r/acme/{given.id}/0/out.txt"]
+
+
+def test_a_gift_that_is_noted_while_a_callback_is_due_hurries_no_callback(scene: Scene) -> None:
+    source = scene.salvaged(callback=callback("task.canceled"))
+    scene.letters.answers = iter([DOWN])
+    assert scene.outbox.settle(source.id) == "failed"
+    next_try = scene.task(source.id).owed_at
+    scene.submit()
+    gave = scene.task(source.id)
+    assert (gave.owes, gave.owed_at) == ((Duty.CALLBACK, Duty.SALVAGE), next_try)
+    scene.run()
+    assert (scene.task(source.id).owes, scene.task(source.id).due_at) == ((), None)
+
+
+def test_a_gift_that_cannot_be_noted_is_given_all_the_same(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = scene.salvaged()
+
+    def away(task_id: str) -> Task | None:
+        raise Unavailable
+
+    monkeypatch.setattr(scene.world.tasks, "get", away)
+    assert scene.submit().task.reused_from == source.id
+    monkeypatch.undo()
+    assert scene.task(source.id).given_to is None
+    scene.world.clock.advance(DAY + 700)
+    scene.run()
+    assert scene.task(source.id).owes == ()
 
 
 def test_it_is_given_once(scene: Scene) -> None:
