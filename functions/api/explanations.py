@@ -29,7 +29,7 @@ def explain(desk: Desk, asked: Asked) -> Response[str]:
         desk.room.environment.beat,
         desk.retention,
     )
-    return answer(_shown(told, estimating.estimate(desk.ports, told.task)))
+    return answer(_shown(told, estimating.estimate(desk.ports, told)))
 
 
 def _shown(told: Explanation, estimate: Estimate | None) -> dict[str, Any]:

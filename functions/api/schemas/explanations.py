@@ -48,7 +48,8 @@ EXPLANATION: Final[Schema] = {
         {
             "name": TEXT,
             "waiting": described(
-                or_null(WHOLE), "About so many wait in it; null when it does not."
+                or_null(WHOLE),
+                "About so many wait in it; null when it does not. Its own place is not known.",
             ),
         }
     ),
@@ -56,7 +57,8 @@ EXPLANATION: Final[Schema] = {
     "estimate": described(
         or_null(object_of({"wait": _QUANTILES, "run": _QUANTILES})),
         "From what tasks of its type in its lane did since yesterday, within a factor of 1.42; a part"
-        " is null where fewer than 20 were seen, the whole once it has ended.",
+        " is null where fewer than 20 were seen, `wait` also while something else than its turn holds it"
+        " back (a switch, no worker, the time of its next try), and the whole once it has ended.",
     ),
     "budgets": BUDGETS,
     "owes": described(or_null(object_of(DEBTS)), "What it owes, once it has ended."),

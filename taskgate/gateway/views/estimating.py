@@ -7,7 +7,7 @@ from typing import Final
 
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
-from taskgate.gateway.views.explaining import IN_LANE
+from taskgate.gateway.views.explaining import IN_LANE, Explanation
 from taskgate.gateway.views.stories import about
 from taskgate.lifecycle.states import State
 from taskgate.ports import Ports
@@ -34,6 +34,8 @@ class Estimate:
     """From being queued to the first start, in this lane."""
     run: Quantiles | None
     """One run that ended well."""
+    waited: int | None = None
+    """How long it has waited so far; ms."""
 
     @property
     def sentence(self) -> str:
@@ -41,16 +43,25 @@ class Estimate:
         if self.wait is None and self.run is None:
             return "How long it will take is not known: too few of its type ran since yesterday."
         parts = [_said("waited", self.wait), _said("ran", self.run)]
-        return f"Since yesterday, of its type in its lane, {' and '.join(filter(None, parts))}."
+        told = f"Since yesterday, of its type in its lane, {' and '.join(filter(None, parts))}."
+        late = self.wait and self.waited is not None and self.waited > self.wait.p90
+        return f"{told} It has waited longer than nine of ten did." if late else told
 
 
-def estimate(ports: Ports, task: Task) -> Estimate | None:
-    """The estimate for a task that waits or runs: 1 call; None for all others."""
+def estimate(ports: Ports, told: Explanation) -> Estimate | None:
+    """The estimate for a task that waits or runs: 1 call; None for all others.
+
+    Of the wait only while it waits for its turn: how long an operator's switch, the lack of a worker or
+    the time of its next try holds it back, no other task's wait can tell.
+    """
+    task = told.task
     if task.state not in TOLD_IN:
         return None
     spans = _lately(ports, task)
-    wait = quantiles(spans.waits) if task.state in IN_LANE else None
-    return Estimate(wait, quantiles(spans.runs))
+    if not told.in_turn:
+        return Estimate(None, quantiles(spans.runs))
+    waited = ports.now() - (task.queued_at or task.since)
+    return Estimate(quantiles(spans.waits), quantiles(spans.runs), waited)
 
 
 def quantiles(spread: Spread) -> Quantiles | None:

@@ -84,6 +84,8 @@ class Explanation:
     """What it owes, once it has ended."""
     actions: Sequence[str]
     sentences: Sequence[str]
+    in_turn: bool = False
+    """It waits for its turn, and nothing else keeps it from starting."""
     pulse: Pulse | None = None
 
 
@@ -145,6 +147,7 @@ def explain(
         limit = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
     elif workers == 0:
         waits_for = f"a worker of the pool {pool_of(task.lane)}: none was heard of lately"
+    in_turn = task.state in IN_LANE and not held and workers != 0 and (task.not_before or 0) <= now
     told = [why, canceling.told(task, pulse, now), _held(holder, now)]
     told += [held_back(held, now), waits_for and f"It waits for {waits_for}."]
     told += [
@@ -166,6 +169,7 @@ def explain(
         owes=owes,
         actions=_actions(task, operator=operator),
         sentences=[sentence for sentence in told if sentence],
+        in_turn=in_turn,
         pulse=pulse,
     )
 
@@ -262,7 +266,9 @@ def _held(holder: Holder | None, now: int) -> str | None:
 def _lane(task: Task, waiting: int | None) -> str | None:
     if waiting is None:
         return None
-    return f"About {waiting} tasks wait in lane {task.lane}."
+    wait = "task waits" if waiting == 1 else "tasks wait"
+    # SQS tells how many there are, never which is where.
+    return f"About {waiting} {wait} in lane {task.lane}; tenants take turns, so its place is not known."
 
 
 def _capped(task: Task) -> str | None:
