@@ -50,13 +50,21 @@ class GatewayStack(cdk.Stack):
         self.stale_sweep = StaleSweep(self, "StaleSweep", stage=stage, code=code, data=data)
         self.dead_letters = DeadLetters(self, "DeadLetters", stage=stage, code=code, data=data)
         self.outbox = OutboxCallback(self, "Outbox", stage=stage, code=code, data=data)
-        self.event_bus = (
-            EventBus(self, "EventBus", stage=stage, code=code, data=data)
-            if stage.event_bus
-            else None
-        )
+        self.event_bus = self._event_bus(stage, code, data)
         self.reconcile = Reconcile(self, "Reconcile", stage=stage, code=code, data=data)
-        self.http_api = HttpApi(
+        self.http_api = self._http_api(stage)
+        self.edge = self._edge(stage)
+        cdk.CfnOutput(self, "ApiUrl", value=self.http_api.url)
+        cdk.CfnOutput(self, "ApiId", value=self.http_api.api.api_id)
+
+    def _event_bus(self, stage: Stage, code: FunctionCode, data: DataStack) -> EventBus | None:
+        if not stage.event_bus:
+            return None
+        return EventBus(self, "EventBus", stage=stage, code=code, data=data)
+
+    def _http_api(self, stage: Stage) -> HttpApi:
+        """Each route goes to the room that serves it."""
+        return HttpApi(
             self,
             "HttpApi",
             stage=stage,
@@ -66,9 +74,6 @@ class GatewayStack(cdk.Stack):
             },
             authorizer=self.authorizer.authorizer,
         )
-        self.edge = self._edge(stage)
-        cdk.CfnOutput(self, "ApiUrl", value=self.http_api.url)
-        cdk.CfnOutput(self, "ApiId", value=self.http_api.api.api_id)
 
     def _edge(self, stage: Stage) -> Edge | None:
         domain = stage.edge.domain

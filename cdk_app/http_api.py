@@ -18,6 +18,7 @@ from constructs import Construct
 from cdk_app import api_domain, cors
 from cdk_app.findings import acknowledge
 from cdk_app.function import retention
+from taskgate.edge import Domain
 from taskgate.routes import ROUTES, Route
 from taskgate.settings import Stage
 
@@ -66,7 +67,25 @@ class HttpApi(Construct):
         authorizer: apigateway.IHttpRouteAuthorizer,
     ) -> None:
         super().__init__(scope, name)
-        self.api = apigateway.HttpApi(
+        self.api = self._api(stage)
+        self._add_routes(functions, authorizer)
+        domain = stage.edge.domain
+        self._own_name = (
+            api_domain.on_the_api(self, domain) if domain and not stage.edge.cloudfront else None
+        )
+        made = self._default_stage(stage)
+        self.url = f"https://{domain.name}/" if domain else made.url
+        if domain and self._own_name:
+            self._record(domain, self._own_name)
+
+    @property
+    def host(self) -> str:
+        """The API's own AWS address."""
+        stack = cdk.Stack.of(self)
+        return f"{self.api.api_id}.execute-api.{stack.region}.{stack.url_suffix}"
+
+    def _api(self, stage: Stage) -> apigateway.HttpApi:
+        return apigateway.HttpApi(
             self,
             "Api",
             api_name=stage.prefix,
@@ -78,6 +97,12 @@ class HttpApi(Construct):
                 True if stage.edge.domain and not stage.edge.cloudfront else None
             ),
         )
+
+    def _add_routes(
+        self,
+        functions: Mapping[str, lambda_.IFunction],
+        authorizer: apigateway.IHttpRouteAuthorizer,
+    ) -> None:
         rooms = {room: _integration(room, function) for room, function in functions.items()}
         for route in ROUTES:
             added = self.api.add_routes(
@@ -89,24 +114,13 @@ class HttpApi(Construct):
             if route.public:
                 for one in added:
                     acknowledge(one, {"AwsSolutions-APIG4": "it tells what anybody may know"})
-        domain = stage.edge.domain
-        self._own_name = (
-            api_domain.on_the_api(self, domain) if domain and not stage.edge.cloudfront else None
-        )
-        made = self._default_stage(stage)
-        self.url = f"https://{domain.name}/" if domain else made.url
-        if domain and self._own_name:
-            own = self._own_name
-            target = targets.ApiGatewayv2DomainProperties(
-                own.regional_domain_name, own.regional_hosted_zone_id
-            )
-            api_domain.record(self, domain, target)
 
-    @property
-    def host(self) -> str:
-        """The API's own AWS address."""
-        stack = cdk.Stack.of(self)
-        return f"{self.api.api_id}.execute-api.{stack.region}.{stack.url_suffix}"
+    def _record(self, domain: Domain, own: apigateway.DomainName) -> None:
+        """The domain's entry in its zone leads to the API."""
+        target = targets.ApiGatewayv2DomainProperties(
+            own.regional_domain_name, own.regional_hosted_zone_id
+        )
+        api_domain.record(self, domain, target)
 
     def _default_stage(self, stage: Stage) -> apigateway.HttpStage:
         log_group = logs.LogGroup(

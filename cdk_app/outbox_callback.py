@@ -95,7 +95,15 @@ class OutboxCallback(Construct):
 
 
 def _statements(data: DataStack) -> list[iam.PolicyStatement]:
-    table, errands = data.tasks.table, data.errands.queue
+    return [
+        *_on_records(data),
+        *_on_the_stream(data),
+        *_on_queues(data),
+        *_on_results_and_secrets(data),
+    ]
+
+
+def _on_records(data: DataStack) -> list[iam.PolicyStatement]:
     return [
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_clock")], keys=["owed#*"]),
         allow(
@@ -106,7 +114,7 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
                 "dynamodb:PutItem",
                 "dynamodb:UpdateItem",
             ],
-            [table.table_arn],
+            [data.tasks.table.table_arn],
             keys=ITEMS,
         ),
         allow(
@@ -114,12 +122,22 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [data.ephemeral.table.table_arn],
             keys=ITEMS,
         ),
+    ]
+
+
+def _on_the_stream(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
         allow(
             ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
-            [str(table.table_stream_arn)],
+            [str(data.tasks.table.table_stream_arn)],
         ),
         # ListStreams takes no resource; Lambda asks for it before it reads the stream.
         allow(["dynamodb:ListStreams"], ["*"]),
+    ]
+
+
+def _on_queues(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
         allow(["sqs:SendMessage"], data.lanes.arns),
         allow(
             [
@@ -128,8 +146,13 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
                 "sqs:ReceiveMessage",
                 "sqs:SendMessage",
             ],
-            [errands.queue_arn],
+            [data.errands.queue.queue_arn],
         ),
+    ]
+
+
+def _on_results_and_secrets(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
         allow(["s3:DeleteObject"], [data.results.results_arn]),
         _list_results(data.results.bucket.bucket_arn),
         allow(["secretsmanager:GetSecretValue"], [data.webhook_master.arn]),

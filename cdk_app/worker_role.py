@@ -58,7 +58,10 @@ class StarterRole(Construct):
 
 
 def _statements(data: DataStack, pool: str) -> list[iam.PolicyStatement]:
-    lanes = [data.lanes.queues[f"{pool}-{priority}"].queue_arn for priority in PRIORITIES]
+    return [*_on_records(data), *_on_queues(data, pool), *_on_bytes(data)]
+
+
+def _on_records(data: DataStack) -> list[iam.PolicyStatement]:
     return [
         # A transaction needs the right of each action in it, and no right of its own.
         allow(
@@ -80,6 +83,12 @@ def _statements(data: DataStack, pool: str) -> list[iam.PolicyStatement]:
             ],
             [data.ephemeral.table.table_arn],
         ),
+    ]
+
+
+def _on_queues(data: DataStack, pool: str) -> list[iam.PolicyStatement]:
+    lanes = [data.lanes.queues[f"{pool}-{priority}"].queue_arn for priority in PRIORITIES]
+    return [
         allow(
             [
                 "sqs:ChangeMessageVisibility",
@@ -91,6 +100,11 @@ def _statements(data: DataStack, pool: str) -> list[iam.PolicyStatement]:
             lanes,
         ),
         allow(["sqs:SendMessage"], [data.errands.queue.queue_arn]),
+    ]
+
+
+def _on_bytes(data: DataStack) -> list[iam.PolicyStatement]:
+    return [
         # A task of a chain reads the results that it was given.
         allow(
             ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],

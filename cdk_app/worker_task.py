@@ -7,6 +7,7 @@ from typing import Final
 import aws_cdk as cdk
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -50,29 +51,13 @@ class WorkerTask(Construct):
     ) -> None:
         super().__init__(scope, name)
         image = ecr.Repository.from_repository_name(self, "Image", stage.workers.repository)
-        self.log_group = logs.LogGroup(
-            self,
-            "Logs",
-            log_group_name=f"/taskgate/{stage.prefix}-worker-{pool_name}",
-            retention=retention(stage.log_days),
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+        family = f"{stage.prefix}-worker-{pool_name}"
+        self.log_group = self._logs(family, stage.log_days)
         worker = WorkerRole(self, "Worker", data=data, pool=pool_name, cluster_name=cluster_name)
         starter = StarterRole(
             self, "Starter", repository_arn=image.repository_arn, log_group=self.log_group
         )
-        self.definition = ecs.TaskDefinition(
-            self,
-            "Definition",
-            family=f"{stage.prefix}-worker-{pool_name}",
-            compatibility=COMPATIBLE[pool.host],
-            network_mode=ecs.NetworkMode.AWS_VPC,
-            cpu=str(pool.cpu),
-            memory_mib=str(pool.memory),
-            task_role=worker.role,
-            execution_role=starter.role,
-            volumes=[ecs.Volume(name="scratch")],
-        )
+        self.definition = self._definition(family, pool, worker.role, starter.role)
         environment = data.environment_contract.as_variables()
         environment |= _worker_variables(stage, pool_name, pool)
         container = self._container(stage, pool, image, environment)
@@ -82,6 +67,31 @@ class WorkerTask(Construct):
         acknowledge(
             self.definition,
             {"AwsSolutions-ECS2": "names, addresses and numbers of this deployment; no secret"},
+        )
+
+    def _logs(self, family: str, days: int) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=f"/taskgate/{family}",
+            retention=retention(days),
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+
+    def _definition(
+        self, family: str, pool: PoolCapacity, worker: iam.Role, starter: iam.Role
+    ) -> ecs.TaskDefinition:
+        return ecs.TaskDefinition(
+            self,
+            "Definition",
+            family=family,
+            compatibility=COMPATIBLE[pool.host],
+            network_mode=ecs.NetworkMode.AWS_VPC,
+            cpu=str(pool.cpu),
+            memory_mib=str(pool.memory),
+            task_role=worker,
+            execution_role=starter,
+            volumes=[ecs.Volume(name="scratch")],
         )
 
     def _container(
