@@ -64,7 +64,10 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """All that one accepted request writes, in one transaction."""
+    """All that one accepted request writes, in one transaction.
+
+    Of a task that has ended as it is put on record the ledger counts both, submit and end.
+    """
 
     task: Task
     input: str
@@ -77,7 +80,7 @@ class Submission:
     """A kept result would be taken instead of a run."""
     takes: Salvage | None = None
     """The task has ended at once with this result: it must still be there, and goes if it is given
-    once only. The ledger counts both, submit and success."""
+    once only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from taskgate.aws.codec import encoded, task_key
 from taskgate.aws.fields import entry_value
 from taskgate.aws.values import Value, listed, n, s
 from taskgate.lifecycle.change import Change, Guard, LedgerMove, PulseGuard
+from taskgate.lifecycle.states import State
 from taskgate.shards import shard_of
 from taskgate.task import Owner
 
@@ -93,14 +94,16 @@ def ledger_entry(
     }
 
 
-def ledger_reused(table: str, task_id: str, owner: Owner, shards: int) -> dict[str, Any]:
+def ledger_ended(
+    table: str, task_id: str, owner: Owner, counter: State, shards: int
+) -> dict[str, Any]:
     """The books take in a task that has ended in the same write: it is never active."""
     names = Names()
     one = names.value(n(1))
     return {
         "TableName": table,
         "Key": ledger_key(owner, shard_of(task_id, shards)),
-        "UpdateExpression": f"ADD {names.name('submitted')} {one}, {names.name('succeeded')} {one}",
+        "UpdateExpression": f"ADD {names.name('submitted')} {one}, {names.name(counter)} {one}",
         **names.arguments(),
     }
 

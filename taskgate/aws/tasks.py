@@ -59,8 +59,8 @@ class DynamoTasks(DynamoReads):
 
     def _booked(self, submission: Submission, *, look: bool) -> dict[str, Any]:
         task, shards = submission.task, self._ledger_shards
-        if submission.takes:
-            return expressions.ledger_reused(self._tasks, task.id, task.owner, shards)
+        if task.state.ended:
+            return expressions.ledger_ended(self._tasks, task.id, task.owner, task.state, shards)
         asks = submission.reuse is not None and not look
         unmarked_at = self._now() // 1000 if asks else None
         return expressions.ledger_entry(

@@ -68,8 +68,9 @@ def _create(
 ) -> str:
     text, error = _resolved_input(catalog, parent, step)
     child = _child(ports, catalog, environment, parent, step, new_id)
+    ends = _ends_at_once(ports, parent, child, error)
     submission = Submission(
-        task=child,
+        task=(ends and ends.after) or child,
         input=text,
         idempotency=None,
         max_pending=UNLIMITED,
@@ -78,24 +79,37 @@ def _create(
     try:
         ports.tasks.create(submission)
     except Refused:
-        # It is on record since an earlier try, which may have died before its next step.
-        known = ports.tasks.get(new_id)
-        if known is None or known.state is not State.CREATED:
-            return new_id
-        child = known
-    _set_out(ports, parent, child, error)
+        _go_on(ports, parent, new_id, error)
+        return new_id
+    if ends and ends.after:
+        transition(ends, child, ends.after)
+    else:
+        send_created(ports, child, "outbox")
     return new_id
 
 
-def _set_out(ports: Ports, parent: Task, child: Task, error: TaskError | None) -> None:
+def _ends_at_once(
+    ports: Ports, parent: Task, child: Task, error: TaskError | None
+) -> Change | None:
+    """How a child ends that is never to run: in the very write that puts it on record, so that nobody
+    can start it in between.
+    """
     if parent.state is not State.SUCCEEDED:
         made = stamp(ports.now(), "outbox", f"{parent.id} ended {parent.state}")
         code = ErrorCode.CANCELED_BY_USER
-        _apply(ports, child, transitions.cancel(child, made, CancelMode.HARD, code))
-    elif error is not None:
-        _apply(ports, child, transitions.bury(child, stamp(ports.now(), "outbox"), error))
+        return transitions.cancel(child, made, CancelMode.HARD, code)
+    return transitions.bury(child, stamp(ports.now(), "outbox"), error) if error else None
+
+
+def _go_on(ports: Ports, parent: Task, child_id: str, error: TaskError | None) -> None:
+    """It is on record since an earlier try, which may have died before it sent the message."""
+    known = ports.tasks.get(child_id)
+    if known is None or known.state is not State.CREATED:
+        return
+    if ends := _ends_at_once(ports, parent, known, error):
+        _apply(ports, known, ends)
     else:
-        send_created(ports, child, "outbox")
+        send_created(ports, known, "outbox")
 
 
 def _apply(ports: Ports, child: Task, change: Change) -> None:

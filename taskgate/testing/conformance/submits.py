@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from taskgate.errors import Refused, TooManyPendingTasks
-from taskgate.lifecycle.states import State
+from taskgate.lifecycle.states import ENDED, State
 from taskgate.ports import Replay
 from taskgate.task import Owner
 from taskgate.testing.conformance.world import World
@@ -22,6 +22,19 @@ class SubmitsConformance:
         books = world.ports.tasks.ledger(world.owner)
         assert books.active == {task.id}
         assert (books.submitted, books.balanced) == (1, True)
+
+    @pytest.mark.parametrize("state", sorted(ENDED))
+    def test_a_task_that_ends_as_it_is_put_on_record_is_counted_so_and_needs_no_room(
+        self, world: World, state: State
+    ) -> None:
+        waits = world.new()
+        task = task_in(state, at=world.ports.now(), owner=world.owner)
+        assert world.submit(task, most=1) is None
+        assert world.submit(task, most=1) is None, "the same write again"
+        assert world.ports.tasks.get(task.id) == task
+        books = world.ports.tasks.ledger(world.owner)
+        assert books.active == {waits.id}
+        assert (books.submitted, getattr(books, state), books.balanced) == (2, 1, True)
 
     def test_a_ledger_at_its_limit_takes_no_more(self, world: World) -> None:
         world.new()

@@ -169,8 +169,9 @@ class MemoryStore:
         return Replay(record.task_id, record.key.fingerprint)
 
     def _require_place(self, submission: Submission) -> None:
-        active = self.ledger(submission.task.owner).active
-        if submission.takes is None and len(active) >= submission.max_pending:
+        task = submission.task
+        active = self.ledger(task.owner).active
+        if not task.state.ended and len(active) >= submission.max_pending:
             raise TooManyPendingTasks
 
     def _enter(self, submission: Submission) -> None:
@@ -183,16 +184,17 @@ class MemoryStore:
             self._then[task.id] = submission.then
         if key:
             self._idempotency[task.owner, key.key] = _Record(key, task.id)
-        self._book_submit(task, reused=submission.takes is not None)
+        self._book_submit(task)
 
-    def _book_submit(self, task: Task, *, reused: bool) -> None:
-        """A task that takes a kept result has ended as it is entered."""
-        books = self.ledger(task.owner)
+    def _book_submit(self, task: Task) -> None:
+        """One that has ended as it is entered is never active."""
+        books, ended = self.ledger(task.owner), task.state.ended
+        counted = {str(task.state): getattr(books, task.state) + 1} if ended else {}
         self.ledgers[task.owner] = replace(
             books,
-            active=books.active if reused else books.active | {task.id},
+            active=books.active if ended else books.active | {task.id},
             submitted=books.submitted + 1,
-            succeeded=books.succeeded + reused,
+            **counted,
         )
 
     def _quiet(self, task: Task, change: Change) -> bool:

@@ -284,6 +284,33 @@ def test_what_follows_a_failure_is_canceled_all_the_way_down() -> None:
     assert all(t.due_at is None for t in post.world.tasks.tasks.values())
 
 
+@pytest.mark.parametrize("dies_after", ["create", "apply"])
+def test_what_depended_on_a_failure_never_starts_whoever_dies_in_between(dies_after: str) -> None:
+    """It is canceled in the write that puts it on record: no clock, no message, no moment between."""
+    post = Post()
+    task = post.submitted(then=[Step("embed_document", {"text": "after"})] * 2)
+    _cancel(post, task)
+    real = getattr(post.world.tasks, dies_after)
+
+    def dies(written: object) -> None:
+        real(written)
+        raise Crash
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(post.world.tasks, dies_after, dies)
+        with pytest.raises(Crash):
+            post.outbox.settle(task.id)
+    post.world.clock.advance(61)
+    sweeping.sweep(post.world.ports, range(16), post.world.clock() + 50_000)
+    assert post.world.lanes.waiting(task.lane) == 1, "its own message, and none of what follows"
+    post.run()
+    children = [post.task(child_id(task.id, n)) for n in range(2)]
+    assert [c.state for c in children] == [State.CANCELED] * 2
+    assert [[e.verb.value for e in c.history] for c in children] == [["submit", "cancel"]] * 2
+    books = post.world.tasks.ledger(OWNER)
+    assert (books.balanced, books.submitted, books.canceled) == (True, 3, 3)
+
+
 def test_files_of_refused_attempts_are_removed_and_the_winners_stay(tmp_path: Path) -> None:
     post = Post()
     task = post.submitted()
