@@ -13,6 +13,8 @@ from taskgate.cost.bill import Bill, bill, instances
 from taskgate.cost.wish import Wish
 from taskgate.errors import BadSetting
 
+Gpu = Annotated[str | None, typer.Option(help=f"Its hours too: {', '.join(instances())}.")]
+
 
 def cost(
     *,
@@ -24,9 +26,7 @@ def cost(
     callers: Annotated[int, typer.Option(help="API keys in use at any time.")] = 10,
     workers: Annotated[int, typer.Option(help="Worker processes that are up all month.")] = 2,
     lanes: Annotated[int, typer.Option(help="Lanes: pools × 3 priorities.")] = 6,
-    gpu: Annotated[
-        str | None, typer.Option(help=f"Its hours too: {', '.join(instances())}.")
-    ] = None,
+    gpu: Gpu = None,
     busy: Annotated[float, typer.Option(help="Share of an instance's time that runs tasks.")] = 0.6,
     event_bus: Annotated[bool, typer.Option("--event-bus", help="Tell an event bus.")] = False,
     nats: Annotated[int, typer.Option(help="NAT gateways.")] = 0,
@@ -53,10 +53,7 @@ def cost(
         found = bill(wish)
     except BadSetting as error:
         raise typer.BadParameter(str(error)) from error
-    if as_json:
-        print_json(_as_json(found))
-    else:
-        _show(found, tasks)
+    print_json(_as_json(found)) if as_json else _show(found, tasks)
 
 
 def _show(found: Bill, tasks: float) -> None:

@@ -27,6 +27,16 @@ KeyId = Annotated[str, typer.Argument(metavar="KEY_ID", help="The 12 letters beh
 Expires = Annotated[
     str | None, typer.Option(metavar="TIME", help="It ends after: 12h, 90d. Without it: never.")
 ]
+Scopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="tasks:read, tasks:write, delegate, admin or operator; again for more."
+        " Default: both tasks."
+    ),
+]
+MaxPending = Annotated[
+    int | None, typer.Option(min=1, help="Unfinished tasks, instead of the plan's.")
+]
 
 app = typer.Typer(no_args_is_help=True, help="Issue, list, rotate and revoke API keys.")
 
@@ -38,17 +48,9 @@ def issue(
     *,
     stage: StageName = None,
     local: Local = False,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="tasks:read, tasks:write, delegate, admin or operator; again for more."
-            " Default: both tasks."
-        ),
-    ] = None,
+    scope: Scopes = None,
     plan: Annotated[str, typer.Option(help="The plan that sets its limits.")] = "free",
-    max_pending: Annotated[
-        int | None, typer.Option(min=1, help="Unfinished tasks, instead of the plan's.")
-    ] = None,
+    max_pending: MaxPending = None,
     expires: Expires = None,
     as_json: AsJson = False,
 ) -> None:

@@ -86,8 +86,7 @@ def submit(
         **_start(at, after),
         expected_seconds=expected_seconds,
         timeouts=_limits(queue_timeout, run_timeout, deadline),
-        callback_url=callback_url,
-        callback_events=callback_events.split(",") if callback_events else None,
+        **_callback(callback_url, callback_events),
         then=read_then(then),
         idempotency_key=idempotency_key,
         reuse=reuse,
@@ -101,6 +100,10 @@ def _start(at: str | None, after: int | None) -> dict[str, Any]:
     if at is not None and after is not None:
         raise typer.BadParameter("give --at or --in, not both")
     return {"run_at": at, "delay": after}
+
+
+def _callback(url: str | None, events: str | None) -> dict[str, Any]:
+    return {"callback_url": url, "callback_events": events.split(",") if events else None}
 
 
 def _limits(queue: int | None, run: int | None, deadline: int | None) -> dict[str, int]:

@@ -106,15 +106,8 @@ class Taskgate(Steering, Callbacks, Uploads):
             "then": follow_ups(then) or None,
             "reuse": None if reuse else False,
         }
-        response = self._transport.send(
-            "POST",
-            "/v1/tasks",
-            body={name: value for name, value in body.items() if value is not None},
-            headers={"Idempotency-Key": key, **_trace_headers(traceparent, tracestate)},
-        )
-        replayed = response.headers.get("idempotent-replayed", "").lower() == "true"
-        task = understood(response, task_of)
-        return TaskHandle(self, task.id, idempotency_key=key, submitted=task, replayed=replayed)
+        headers = {"Idempotency-Key": key, **_trace_headers(traceparent, tracestate)}
+        return self._submitted(key, body, headers)
 
     def run(
         self,
@@ -243,6 +236,15 @@ class Taskgate(Steering, Callbacks, Uploads):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _submitted(
+        self, key: str, body: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> TaskHandle:
+        given = {name: value for name, value in body.items() if value is not None}
+        response = self._transport.send("POST", "/v1/tasks", body=given, headers=headers)
+        replayed = response.headers.get("idempotent-replayed", "").lower() == "true"
+        task = understood(response, task_of)
+        return TaskHandle(self, task.id, idempotency_key=key, submitted=task, replayed=replayed)
 
 
 def _setting(given: str | None, variable: str, what: str) -> str:

@@ -34,45 +34,36 @@ def recorded(emulated: App, record: Path, role_of: Callable[[str], str]) -> App:
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         signer = _signer(scope) if scope["type"] == "http" else None
-        if signer is None:
-            posted = await _emulated(emulated, scope, receive, send)
-            if form := _form(scope, posted):
-                _write(record, form | {"role": role_of(form["role"])})
-            return
-        key, service = signer
-        if refusal := _refusal(record, role_of(key), scope):
+        heard = _Ears(receive, send, most=None if signer else _FORM_BYTES)
+        if signer and (refusal := _refusal(record, role_of(signer[0]), scope)):
             await _refuse(send, refusal)
             return
-        body, status = bytearray(), 0
-
-        async def heard() -> Message:
-            message = await receive()
-            body.extend(message.get("body") or b"")
-            return message
-
-        async def told(message: Message) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        await emulated(scope, heard, told)
-        call = _call(scope, service, bytes(body))
-        _write(record, {"role": role_of(key), "status": status, **call})
+        await emulated(scope, heard.receive, heard.send)
+        if signer:
+            call = _call(scope, signer[1], bytes(heard.body))
+            _write(record, {"role": role_of(signer[0]), "status": heard.status, **call})
+        elif form := _form(scope, bytes(heard.body)):
+            _write(record, form | {"role": role_of(form["role"])})
 
     return app
 
 
-async def _emulated(emulated: App, scope: Message, receive: Receive, send: Send) -> bytes:
-    """Pass a request on that nobody signed in its head; the beginning of its body, if it has one."""
-    body = bytearray()
+class _Ears:
+    """What goes past: the body of the request, or the beginning of it, and the answer's status."""
 
-    async def heard() -> Message:
-        message = await receive()
-        body.extend((message.get("body") or b"")[: _FORM_BYTES - len(body)])
+    def __init__(self, receive: Receive, send: Send, most: int | None) -> None:
+        self._receive, self._send, self._most = receive, send, most
+        self.body, self.status = bytearray(), 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        room = None if self._most is None else self._most - len(self.body)
+        self.body.extend((message.get("body") or b"")[:room])
         return message
 
-    await emulated(scope, heard, send)
-    return bytes(body)
+    async def send(self, message: Message) -> None:
+        self.status = message.get("status", self.status)
+        await self._send(message)
 
 
 def _form(scope: Message, body: bytes) -> dict[str, Any] | None:

@@ -96,34 +96,37 @@ class FakeGateway:
 
 
 def _handler(gateway: FakeGateway) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._serve()
+    return type("Handler", (_Handler,), {"gateway": gateway})
 
-        def do_POST(self) -> None:
-            self._serve()
 
-        def _serve(self) -> None:
-            answer = gateway.take(self._seen())
-            if answer.lost:
-                self.connection.shutdown(socket.SHUT_RDWR)
-                return
-            self.send_response(answer.status)
-            for name, value in {"Content-Length": len(answer.content), **answer.headers}.items():
-                self.send_header(name, str(value))
-            self.end_headers()
-            self.wfile.write(answer.content)
+class _Handler(BaseHTTPRequestHandler):
+    gateway: FakeGateway
 
-        def _seen(self) -> Seen:
-            address = urlsplit(self.path)
-            return Seen(
-                f"{self.command} {address.path}",
-                dict(parse_qsl(address.query)),
-                {name.lower(): value for name, value in self.headers.items()},
-                self.rfile.read(int(self.headers.get("content-length", 0))),
-            )
+    def do_GET(self) -> None:
+        self._serve()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Quiet: a test says what it wants to know."""
+    def do_POST(self) -> None:
+        self._serve()
 
-    return Handler
+    def _serve(self) -> None:
+        answer = self.gateway.take(self._seen())
+        if answer.lost:
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        self.send_response(answer.status)
+        for name, value in {"Content-Length": len(answer.content), **answer.headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def _seen(self) -> Seen:
+        address = urlsplit(self.path)
+        return Seen(
+            f"{self.command} {address.path}",
+            dict(parse_qsl(address.query)),
+            {name.lower(): value for name, value in self.headers.items()},
+            self.rfile.read(int(self.headers.get("content-length", 0))),
+        )
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Quiet: a test says what it wants to know."""

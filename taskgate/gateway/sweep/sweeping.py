@@ -24,7 +24,7 @@ from taskgate.lifecycle.change import Change, Stamp, rearmed
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.verdict import Step, Verdict, judge
 from taskgate.metrics import MAX_VALUES
-from taskgate.ports import Due, Message, Ports, Signal
+from taskgate.ports import Due, Message, Ports, Pulse, Signal
 from taskgate.switches import NOTHING_PAUSED, Switches
 from taskgate.task import Task
 
@@ -129,29 +129,43 @@ def look(
         if task is None:
             return "gone"
         report.saw(task, ports.now())
-        beat_at = pulse.beat_at if pulse and pulse.attempt == task.attempt else None
-        now = ports.now()
-        held_at = switches.held_at(task.lane, task.type, now)
-        verdict = judge(task, beat_at or None, now, held_at)
-        if verdict is None or (verdict.waited_too_long and not switches.read):
-            # A switch that nobody can read just now may be what it waits for: it is still due.
-            return "not_due" if verdict is None else "put_off"
-        if pulse and pulse.attempt == task.attempt and task.cancel:
-            verdict = replace(verdict, seen_at=pulse.seen_at(f"cancel_{task.cancel.mode}"))
-        _ACTS[verdict.step](ports, task, verdict)
+        own = pulse if pulse and pulse.attempt == task.attempt else None
+        return _act(ports, task, own, report, switches)
     except Refused:
         # Somebody was quicker; what they wrote has its own clock.
         return "outrun"
     except Unavailable as error:
-        swallowed("look_failed", error, task=due.task_id)
-        report.stuck += task is not None and task.state is State.STALLED
+        _missed("look_failed", error, due, report, task)
         return "unavailable"
     except Exception as error:  # noqa: BLE001  one bad record must not hide all that are due after it
-        swallowed("look_broke", error, task=due.task_id)
-        report.stuck += task is not None and task.state is State.STALLED
+        _missed("look_broke", error, due, report, task)
         return "broken"
+
+
+def _act(ports: Ports, task: Task, pulse: Pulse | None, report: Report, switches: Switches) -> str:
+    verdict = _verdict(task, pulse, ports.now(), switches)
+    if verdict is None:
+        return "not_due"
+    if verdict.waited_too_long and not switches.read:
+        # A switch that nobody can read just now may be what it waits for: it is still due.
+        return "put_off"
+    _ACTS[verdict.step](ports, task, verdict)
     report.stuck += _leaves_stalled(task, verdict)
     return verdict.step.value
+
+
+def _verdict(task: Task, pulse: Pulse | None, now: int, switches: Switches) -> Verdict | None:
+    """What the record, the pulse of its attempt and the switches say; with what a worker has seen."""
+    held_at = switches.held_at(task.lane, task.type, now)
+    verdict = judge(task, pulse.beat_at or None if pulse else None, now, held_at)
+    if verdict and pulse and task.cancel:
+        return replace(verdict, seen_at=pulse.seen_at(f"cancel_{task.cancel.mode}"))
+    return verdict
+
+
+def _missed(name: str, error: Exception, due: Due, report: Report, task: Task | None) -> None:
+    swallowed(name, error, task=due.task_id)
+    report.stuck += task is not None and task.state is State.STALLED
 
 
 def _leaves_stalled(task: Task, verdict: Verdict) -> bool:

@@ -8,26 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
 from taskgate.gateway.views import canceling
+from taskgate.gateway.views.ahead import (
+    Look,
+    NextLimit,
+    limit_sentence,
+    look_sentence,
+    next_limit,
+    next_look,
+)
 from taskgate.gateway.views.debts import Debts, debt_sentences, debts_of
 from taskgate.gateway.views.fleet import attending, pool_of
 from taskgate.gateway.views.reading import FOREVER, within_time
 from taskgate.gateway.views.stories import STORIES, about, held_back, named
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import HELD, RULES, State, Verb
-from taskgate.lifecycle.verdict import last_sign, queue_ends_at
+from taskgate.lifecycle.verdict import last_sign
 from taskgate.ports import Ports, Pulse
 from taskgate.principal import Principal
 from taskgate.receivers import Health, receiver_at
-from taskgate.settings import Retention, Timing
-from taskgate.switches import NOTHING_PAUSED, Switches
+from taskgate.settings import Retention
+from taskgate.switches import NOTHING_PAUSED, Switch, Switches
 from taskgate.task import CancelMode, Duty, Task
 
-SWEEP_MS: Final = Timing().sweep_every * 1000
 IN_LANE: Final = frozenset({State.CREATED, State.QUEUED, State.RETRYING})
 ACTIONS: Final[Mapping[str, Verb]] = {
     "cancel": Verb.CANCEL,
@@ -40,23 +47,6 @@ ACTIONS: Final[Mapping[str, Verb]] = {
 }
 """Routes that its owner may ask for, by the verb that must know the state."""
 OPERATORS: Final[Mapping[str, Verb]] = {"pause": Verb.PAUSE, "resume": Verb.RESUME}
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The gateway looks at the task not before `at`, and by about `by`, unless something moves."""
-
-    at: int
-    by: int
-
-
-@dataclass(frozen=True, slots=True)
-class NextLimit:
-    """The limit that comes first, and the state that follows when it passes."""
-
-    name: str
-    at: int
-    then: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,59 +127,62 @@ def explain(
     `receiver` is how the one whom the task still has to call back has answered lately; `workers` how
     many of its pool are there.
     """
-    holder = _holder(task, pulse)
-    why, waits_for = STORIES[task.state](task, now)
-    look, owes = _look(task, now), debts_of(task, receiver)
-    limit = next_limit(task, switches.held_at(task.lane, task.type, now))
-    held = switches.holding(task.lane, task.type, now) if task.state in IN_LANE else None
-    if held:
-        waits_for = f"an operator to resume {named(held)}"
-        limit = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
-    elif workers == 0:
-        waits_for = f"a worker of the pool {pool_of(task.lane)}: none was heard of lately"
-    in_turn = task.state in IN_LANE and not held and workers != 0 and (task.not_before or 0) <= now
-    told = [why, canceling.told(task, pulse, now), _held(holder, now)]
-    told += [held_back(held, now), waits_for and f"It waits for {waits_for}."]
-    told += [
+    stand = _stand(task, now, switches, workers)
+    holder, look, owes = _holder(task, pulse), next_look(task, now), debts_of(task, receiver)
+    told = (
+        stand.why,
+        canceling.told(task, pulse, now),
+        _held(holder, now),
+        held_back(stand.switch, now),
+        stand.waits_for and f"It waits for {stand.waits_for}.",
         _lane(task, waiting),
         _capped(task),
         *debt_sentences(task, owes, now),
-        _looks(look, now),
-        _limits(limit, now),
+        look_sentence(look, now),
+        limit_sentence(stand.limit, now),
         _budgets(task),
-    ]
+    )
     return Explanation(
         task=task,
-        why=why,
-        waits_for=waits_for,
+        why=stand.why,
+        waits_for=stand.waits_for,
         look=look,
-        limit=limit,
+        limit=stand.limit,
         holder=holder,
         waiting=waiting,
         owes=owes,
         actions=_actions(task, operator=operator),
         sentences=[sentence for sentence in told if sentence],
-        in_turn=in_turn,
+        in_turn=_in_turn(task, stand, workers, now),
         pulse=pulse,
     )
 
 
-def next_limit(task: Task, held_at: int | None = None) -> NextLimit | None:
-    """The limit that comes first in the task's present state; `held_at` is when a switch last held it."""
-    match task.state:
-        case State.SCHEDULED | State.PAUSED:
-            return NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
-        case State.CREATED | State.QUEUED | State.RETRYING:
-            ends_at = queue_ends_at(task, held_at)
-            return _before_deadline(task, "queue_timeout", ends_at, State.TIMED_OUT)
-        case State.PROCESSING:
-            return _before_deadline(task, "run_timeout", task.run_ends_at, State.STALLED)
-        case State.STALLED:
-            over = task.since + task.limits.stall_grace
-            return _before_deadline(task, "stall_grace", over, _after_grace(task, over))
-        case State.CANCELING:
-            return _cancel_limit(task)
-    return None
+class _Stand(NamedTuple):
+    """Why it is where it is, and what ends that."""
+
+    why: str
+    waits_for: str | None
+    limit: NextLimit | None
+    switch: Switch | None = None
+    """The one that holds it back."""
+
+
+def _stand(task: Task, now: int, switches: Switches, workers: int | None) -> _Stand:
+    why, waits_for = STORIES[task.state](task, now)
+    held = switches.holding(task.lane, task.type, now) if task.state in IN_LANE else None
+    if held:
+        # Nothing that is held back has waited too long: only its deadline goes on.
+        ends = NextLimit("deadline", task.deadline_at, State.TIMED_OUT)
+        return _Stand(why, f"an operator to resume {named(held)}", ends, held)
+    if workers == 0:
+        waits_for = f"a worker of the pool {pool_of(task.lane)}: none was heard of lately"
+    return _Stand(why, waits_for, next_limit(task, switches.held_at(task.lane, task.type, now)))
+
+
+def _in_turn(task: Task, stand: _Stand, workers: int | None, now: int) -> bool:
+    due = (task.not_before or 0) <= now
+    return task.state in IN_LANE and not stand.switch and workers != 0 and due
 
 
 def _waiting(ports: Ports, task: Task) -> int | None:
@@ -215,31 +208,6 @@ def _holder(task: Task, pulse: Pulse | None) -> Holder | None:
     beat_at = pulse.beat_at if pulse else None
     started_at = task.started_at or task.since
     return Holder(task.worker, started_at, max(started_at, last_sign(task, beat_at)))
-
-
-def _look(task: Task, now: int) -> Look | None:
-    if task.due_at is None:
-        return None
-    return Look(task.due_at, max(task.due_at, now) + SWEEP_MS)
-
-
-def _before_deadline(task: Task, name: str, at: int, then: State) -> NextLimit:
-    if at >= task.deadline_at:
-        ends = State.STALLED if task.state is State.PROCESSING else State.TIMED_OUT
-        return NextLimit("deadline", task.deadline_at, ends)
-    return NextLimit(name, at, then)
-
-
-def _after_grace(task: Task, over: int) -> State:
-    if over >= task.run_ends_at:
-        return State.TIMED_OUT
-    return State.QUEUED if task.budgets.crashes.left else State.FAILED
-
-
-def _cancel_limit(task: Task) -> NextLimit:
-    if task.cancel and task.cancel.mode is CancelMode.SOFT:
-        return _before_deadline(task, "run_timeout", task.run_ends_at, State.CANCELED)
-    return NextLimit("cancel_grace", task.since + task.limits.cancel_grace, State.CANCELED)
 
 
 def _actions(task: Task, *, operator: bool) -> list[str]:
@@ -275,22 +243,6 @@ def _capped(task: Task) -> str | None:
     if task.state not in IN_LANE or task.max_processing is None:
         return None
     return f"Of your tenant, at most {task.max_processing} run at the same time."
-
-
-def _looks(look: Look | None, now: int) -> str | None:
-    if look is None:
-        return "Nothing is owed: the gateway does not look at it again."
-    if look.at <= now:
-        return f"The gateway looks at it at the next sweep, within {about(look.by - now)}."
-    soonest, latest = about(look.at - now), about(look.by - now)
-    return f"If nothing moves before, the gateway looks at it in {soonest}, at the latest {latest}."
-
-
-def _limits(limit: NextLimit | None, now: int) -> str | None:
-    if limit is None:
-        return None
-    left = f"in {about(limit.at - now)}" if limit.at > now else "now"
-    return f"The next limit is {limit.name}, {left}; it would then be {limit.then}."
 
 
 def _budgets(task: Task) -> str | None:
