@@ -59,6 +59,20 @@ class Plan:
         """Between two submits in the long run; None when the rate is not limited."""
         return 60_000 // self.submits_per_minute if self.submits_per_minute else None
 
+    @property
+    def terms(self) -> Mapping[str, object]:
+        """What every JSON of a plan says, but for its trail."""
+        return {
+            "name": self.name,
+            "max_pending": self.max_pending,
+            "submits_per_minute": self.submits_per_minute,
+            "burst": self.burst,
+            "priorities": sorted(self.priorities),
+            "max_processing": self.max_processing,
+            "max_upload_bytes": self.max_upload_bytes,
+            "version": self.version,
+        }
+
 
 FREE: Final = Plan(
     name="free",

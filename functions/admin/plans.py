@@ -38,14 +38,4 @@ def change(desk: Desk, asked: Asked) -> Response[str]:
 
 
 def _shown(plan: Plan) -> dict[str, Any]:
-    return {
-        "name": plan.name,
-        "max_pending": plan.max_pending,
-        "submits_per_minute": plan.submits_per_minute,
-        "burst": plan.burst,
-        "priorities": sorted(plan.priorities),
-        "max_processing": plan.max_processing,
-        "max_upload_bytes": plan.max_upload_bytes,
-        "version": plan.version,
-        "history": trail(plan.trail),
-    }
+    return {**plan.terms, "history": trail(plan.trail)}

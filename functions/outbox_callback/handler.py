@@ -30,7 +30,6 @@ from taskgate.settings import Environment
 from taskgate.spans import Spans, open_spans
 
 SPARED_MS: Final = 5000
-RETRY: Final = frozenset({"unavailable"})
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

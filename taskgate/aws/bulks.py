@@ -29,11 +29,7 @@ class DynamoBulks:
         self._client, self._table = client, table
 
     def get_bulk(self, bulk_id: str) -> Bulk | None:
-        with available():
-            answer = self._client.get_item(
-                TableName=self._table, Key=_key(bulk_id), ConsistentRead=True
-            )
-        item = answer.get("Item")
+        item = guarded.get(self._client, self._table, _key(bulk_id))
         return from_text(text_of(item, "bulk"), int_of(item, "version")) if item else None
 
     def write_bulk(self, bulk: Bulk) -> bool:

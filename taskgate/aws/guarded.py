@@ -1,4 +1,4 @@
-"""One put with a condition, for what operators keep: keys, plans, switches and bulk acts."""
+"""One read and one put with a condition, for what operators keep: keys, plans, switches, bulk acts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
-from taskgate.aws.values import Value, n
+from taskgate.aws.values import Item, Value, n
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+
+def get(client: DynamoDBClient, table: str, key: dict[str, Value]) -> Item | None:
+    """The record as it stands now: what was just issued or paused is minded at once."""
+    with available():
+        return client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
 
 
 def put(client: DynamoDBClient, table: str, item: dict[str, Value], **guard: Any) -> bool:

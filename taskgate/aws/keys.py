@@ -29,14 +29,7 @@ class DynamoKeys:
         self._client, self._table = client, table
 
     def get_key(self, key_id: str) -> ApiKey | None:
-        with available():
-            answer = self._client.get_item(
-                # A key is used right after it was issued, and a "no" is remembered.
-                TableName=self._table,
-                Key=_key(key_id),
-                ConsistentRead=True,
-            )
-        item = answer.get("Item")
+        item = guarded.get(self._client, self._table, _key(key_id))
         return _decode(item) if item else None
 
     def put_key(self, key: ApiKey) -> None:

@@ -26,11 +26,7 @@ class DynamoPlans:
         self._client, self._table = client, table
 
     def get_plan(self, name: str) -> Plan | None:
-        with available():
-            answer = self._client.get_item(
-                TableName=self._table, Key=_key(name), ConsistentRead=True
-            )
-        item = answer.get("Item")
+        item = guarded.get(self._client, self._table, _key(name))
         return _decode(item) if item else None
 
     def write_plan(self, plan: Plan) -> bool:

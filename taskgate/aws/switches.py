@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from taskgate.aws import guarded
-from taskgate.aws.clients import available
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.switches import Act, Kind, Switch, Switches
 
@@ -24,9 +23,7 @@ class DynamoSwitches:
         self._client, self._table = client, table
 
     def read_switches(self) -> Switches:
-        with available():
-            answer = self._client.get_item(TableName=self._table, Key=KEY, ConsistentRead=True)
-        item = answer.get("Item")
+        item = guarded.get(self._client, self._table, KEY)
         return _decode(item) if item else Switches()
 
     def write_switches(self, switches: Switches) -> bool:

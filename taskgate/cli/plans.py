@@ -133,14 +133,4 @@ def _names(plan: Plan) -> str:
 
 
 def _as_json(plan: Plan) -> dict[str, object]:
-    return {
-        "name": plan.name,
-        "max_pending": plan.max_pending,
-        "submits_per_minute": plan.submits_per_minute,
-        "burst": plan.burst,
-        "priorities": sorted(plan.priorities),
-        "max_processing": plan.max_processing,
-        "max_upload_bytes": plan.max_upload_bytes,
-        "version": plan.version,
-        "trail": [{"at": m.at, "who": m.who, "what": m.what} for m in plan.trail],
-    }
+    return {**plan.terms, "trail": [{"at": m.at, "who": m.who, "what": m.what} for m in plan.trail]}

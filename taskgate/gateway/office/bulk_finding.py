@@ -19,7 +19,6 @@ PAGE: Final = 20
 DAY_MS: Final = 86_400_000
 FOREVER: Final = 2**53
 LONGEST_DAYS: Final = 90
-Position = tuple[int, str | None]
 Part = Callable[[str | None], Page[str]]
 """One part of an index: gives a page of task ids."""
 

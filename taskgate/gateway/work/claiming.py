@@ -33,7 +33,6 @@ class Held:
     input: str | None
     """The validated input as JSON text; None when the record has none, which should never be."""
     delivery: Delivery
-    lease_ms: int
 
     def at(self, task: Task) -> Held:
         """The same hold on a newer copy of the task."""
@@ -104,7 +103,7 @@ class Claims:
         except Unavailable:
             self._undo(task)
             raise
-        return Held(task, text, delivery, self.lease * 1000)
+        return Held(task, text, delivery)
 
     def _undo(self, task: Task) -> None:
         """It waits again: an interruption, since a store that is away is no crash of the task."""

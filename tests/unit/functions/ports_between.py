@@ -1,11 +1,12 @@
-"""Ports that count the calls through them, or break at one of them."""
+"""Ports that count the calls through them, or fail at one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
+from taskgate.errors import Unavailable
 from taskgate.ports import Ports
 
 
@@ -29,12 +30,51 @@ def counting(calls: list[str], *more: str) -> Callable[[Ports], Ports]:
     Those of the bucket are listed when it is asked for: `results`.
     """
 
-    def between(ports: Ports) -> Ports:
-        left_out = {"now", "results"} - {*more}
-        named = [f.name for f in fields(ports) if f.name not in left_out]
-        return replace(ports, **{n: Counted(getattr(ports, n), n, calls) for n in named})
+    return lambda ports: _each(ports, lambda port, name: Counted(port, name, calls), *more)
 
-    return between
+
+@dataclass
+class Faulty:
+    """Every port, of whose calls one fails by `error`, before or `after` it took effect."""
+
+    error: type[BaseException] = Unavailable
+    at: int = -1
+    after: bool = False
+    calls: list[str] = field(default_factory=list)
+
+    def between(self, ports: Ports) -> Ports:
+        return _each(ports, lambda port, name: _Doomed(port, name, self))
+
+    def arm(self, at: int, *, after: bool) -> None:
+        self.at, self.after, self.calls = at, after, []
+
+    def call(self, name: str, act: Callable[[], Any]) -> Any:
+        self.calls.append(name)
+        if len(self.calls) - 1 != self.at:
+            return act()
+        if self.after:
+            act()
+        raise self.error
+
+
+@dataclass
+class _Doomed:
+    port: Any
+    name: str
+    faulty: Faulty
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        def called(*given: Any, **named: Any) -> Any:
+            act = getattr(self.port, method)
+            return self.faulty.call(f"{self.name}.{method}", lambda: act(*given, **named))
+
+        return called
+
+
+def _each(ports: Ports, wrapped: Callable[[Any, str], Any], *more: str) -> Ports:
+    left_out = {"now", "results"} - {*more}
+    named = [f.name for f in fields(ports) if f.name not in left_out]
+    return replace(ports, **{name: wrapped(getattr(ports, name), name) for name in named})
 
 
 @dataclass

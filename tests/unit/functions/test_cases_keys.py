@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,57 +14,22 @@ from taskgate.plans import OPERATOR
 from taskgate.ports import Ports, Submission
 from taskgate.testing.faults import Crash
 from tests.unit.functions.api_world import ADA, PROMPT, ApiWorld
-from tests.unit.functions.ports_between import Broken, counting
+from tests.unit.functions.ports_between import Broken, Faulty, counting
 from tests.unit.functions.test_round_trips import PROBED
 
 KEY = {"Idempotency-Key": "k"}
 PROBE = '{"type":"probe","input":{"g":1,"a":1,"b":1,"c":%s,"d":1,"e":1}}'
 
 
-@dataclass
-class Mortal:
-    """Ports of which one call kills the process, before or after it took effect."""
-
-    at: int = -1
-    after: bool = False
-    calls: list[str] = field(default_factory=list)
-
-    def between(self, ports: Ports) -> Ports:
-        named = [f.name for f in fields(ports) if f.name not in {"now", "results"}]
-        return replace(ports, **{n: _Doomed(getattr(ports, n), n, self) for n in named})
-
-    def call(self, name: str, act: Callable[[], Any]) -> Any:
-        self.calls.append(name)
-        if len(self.calls) - 1 != self.at:
-            return act()
-        if self.after:
-            act()
-        raise Crash
-
-
-@dataclass
-class _Doomed:
-    port: Any
-    name: str
-    mortal: Mortal
-
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        def called(*given: Any, **named: Any) -> Any:
-            act = getattr(self.port, method)
-            return self.mortal.call(f"{self.name}.{method}", lambda: act(*given, **named))
-
-        return called
-
-
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_submit_that_was_killed_at_any_call_makes_one_task_however_soon_it_is_asked_again(
     after: bool,
 ) -> None:
-    whole = Mortal()
+    whole = Faulty(Crash)
     assert ApiWorld(between=whole.between).submit(key="k").status == 202
     assert whole.calls[:2] == ["switches.read_switches", "lanes.waiting"]
     for at in range(len(whole.calls)):
-        mortal = Mortal(at, after)
+        mortal = Faulty(Crash, at, after)
         api = ApiWorld(between=mortal.between)
         with pytest.raises(Crash):
             api.submit(key="k")

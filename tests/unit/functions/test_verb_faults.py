@@ -7,54 +7,15 @@ that is to run again gets to a worker.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from taskgate.errors import Unavailable
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State, Verb
-from taskgate.ports import Ports
 from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld
-
-
-@dataclass
-class Faulty:
-    """Every port, of whose calls one fails."""
-
-    at: int = -1
-    after: bool = False
-    calls: list[str] = field(default_factory=list)
-
-    def between(self, ports: Ports) -> Ports:
-        named = [f.name for f in fields(ports) if f.name not in {"now", "results"}]
-        return replace(ports, **{n: _Port(getattr(ports, n), n, self) for n in named})
-
-    def arm(self, at: int, *, after: bool) -> None:
-        self.at, self.after, self.calls = at, after, []
-
-    def call(self, name: str, act: Callable[[], Any]) -> Any:
-        self.calls.append(name)
-        if len(self.calls) - 1 != self.at:
-            return act()
-        if self.after:
-            act()
-        raise Unavailable
-
-
-@dataclass
-class _Port:
-    port: Any
-    name: str
-    faulty: Faulty
-
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        def called(*given: Any, **named: Any) -> Any:
-            act = getattr(self.port, method)
-            return self.faulty.call(f"{self.name}.{method}", lambda: act(*given, **named))
-
-        return called
+from tests.unit.functions.ports_between import Faulty
 
 
 @dataclass(frozen=True)

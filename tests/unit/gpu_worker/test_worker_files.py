@@ -70,7 +70,7 @@ def ordered(
 ) -> tuple[Run, Any] | Failure:
     task = task_in(State.PROCESSING, type=kind, owner=OWNER)
     text = given if isinstance(given, str) else json.dumps(given)
-    held = Held(task, text, Delivery(Message(task.id, 0), "cpu-normal", "r"), 1000)
+    held = Held(task, text, Delivery(Message(task.id, 0), "cpu-normal", "r"))
     return order_for(held, CATALOG, 1, folder, Files(world.ports, task.owner))
 
 

@@ -30,7 +30,7 @@ TASK = Task(
     id="task_1", owner=Owner("t", "u"), type="x", lane="x-high", state=State.PROCESSING,
     created_at=0, since=0, deadline_at=1, limits=LIMITS, attempt=1,
 )  # fmt: skip
-HELD = Held(TASK, "{}", Delivery(Message("task_1", 0), "x-high", "r"), 1000)
+HELD = Held(TASK, "{}", Delivery(Message("task_1", 0), "x-high", "r"))
 
 
 @dataclass

@@ -40,7 +40,7 @@ def held(task_type: str, given: object) -> Held:
         id="task_1", owner=Owner("t", "u"), type=task_type, lane="gpu-high", limits=limits,
         state=State.PROCESSING, created_at=0, since=0, deadline_at=1, attempt=3, checkpoint="c",
     )  # fmt: skip
-    return Held(task, json.dumps(given), Delivery(Message("task_1", 2), "gpu-high", "r"), 1000)
+    return Held(task, json.dumps(given), Delivery(Message("task_1", 2), "gpu-high", "r"))
 
 
 NO_FILES = Files(MemoryWorld().ports, Owner("t", "u"))
