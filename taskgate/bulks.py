@@ -9,14 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import ENDED, LIVE, State
+from taskgate.pages import Page
 from taskgate.task import CallbackState, Owner, Task
-
-if TYPE_CHECKING:
-    from taskgate.ports import Page
 
 BULK_ID: Final = re.compile(r"bulk_[0-9A-HJKMNP-TV-Z]{26}")
 KEPT_SECONDS: Final = 90 * 86_400

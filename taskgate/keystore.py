@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from taskgate.marks import Mark, marked
-from taskgate.ports import Page
+from taskgate.pages import Page
 from taskgate.task import Owner
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 from taskgate.bulks import BulkStore
 from taskgate.lifecycle.change import Change
 from taskgate.messages import Delivery, Message
+from taskgate.pages import Page
 from taskgate.pulses import Pulse, Pulses, Seen, Signal
 from taskgate.receivers import Receivers
 from taskgate.results import Results
@@ -48,8 +49,6 @@ __all__ = [
     "Submission",
     "TaskStore",
 ]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +126,6 @@ class Problem:
 
     task_id: str
     ended_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """Some rows, and where the next page starts; None on the last."""
-
-    rows: Sequence[T]
-    next: str | None = None
 
 
 class TaskStore(Protocol):

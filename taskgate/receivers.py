@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from taskgate.ports import Page
+from taskgate.pages import Page
 
 FAILURES: Final = 5
 FIRST_PROBE_MS: Final = 30_000

@@ -19,7 +19,7 @@ from taskgate.gateway.office import overseeing
 from taskgate.gateway.office.overseeing import Sought
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
-from taskgate.ports import Page
+from taskgate.pages import Page
 from taskgate.task import Task
 
 DEFAULT_PAGE: Final = 20

@@ -9,7 +9,7 @@ from taskgate.aws import guarded
 from taskgate.aws.clients import available
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
 from taskgate.bulks import KEPT_SECONDS, Bulk, from_text, to_text
-from taskgate.ports import Page
+from taskgate.pages import Page
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

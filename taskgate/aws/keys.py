@@ -10,7 +10,7 @@ from taskgate.aws.trails import trail, trail_of
 from taskgate.aws.values import Item, Value, b, int_of, n, s, ss, text_of
 from taskgate.errors import IdTaken
 from taskgate.keystore import ApiKey
-from taskgate.ports import Page
+from taskgate.pages import Page
 from taskgate.task import Owner
 
 if TYPE_CHECKING:

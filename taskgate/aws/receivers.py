@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from taskgate.aws.clients import available, code_of
 from taskgate.aws.values import Item, Value, int_of, n, s, text_of
-from taskgate.ports import Page
+from taskgate.pages import Page
 from taskgate.receivers import Health, Unwell
 
 if TYPE_CHECKING:

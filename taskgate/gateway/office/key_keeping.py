@@ -13,8 +13,8 @@ from taskgate.errors import FieldProblem, InvalidRequest, UnknownKey
 from taskgate.events import event
 from taskgate.keystore import ApiKey, KeyStore
 from taskgate.marks import Acting
+from taskgate.pages import Page
 from taskgate.plans import Plans, plan_of
-from taskgate.ports import Page
 from taskgate.principal import Principal
 from taskgate.task import Owner
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from taskgate.bulks import Bulk
-from taskgate.ports import Page
+from taskgate.pages import Page
 
 
 class MemoryBulks:

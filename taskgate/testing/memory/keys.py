@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from taskgate.errors import IdTaken
 from taskgate.keystore import ApiKey
-from taskgate.ports import Page
+from taskgate.pages import Page
 
 
 class MemoryKeys:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 
-from taskgate.ports import Page
+from taskgate.pages import Page
 from taskgate.receivers import Health, Unwell
 
 
