@@ -9,7 +9,7 @@ from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
 from taskgate.settings import Stage
 
-ITEMS = ("TASK#*", "LEDGER#*", "PULSE#*")
+ITEMS = ("TASK#*", "PULSE#*")
 """Partition keys of what it shows, in both tables. It changes no task: that is the API's to do,
 and the sweep's for bulk acts that were confirmed here."""
 KEPT = ("KEY#*", "PLAN#*", "BULK#*", "SWITCHES")
@@ -43,6 +43,8 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
     return [
         allow(["dynamodb:BatchGetItem"], [table, data.ephemeral.table.table_arn], keys=ITEMS),
         allow(["dynamodb:GetItem", "dynamodb:PutItem"], [table], keys=KEPT),
+        # The books of a user, however many items they are kept in.
+        allow(["dynamodb:Query"], [table], keys=["LEDGER#*"]),
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], keys=LISTS),
         # A dry run of a bulk act finds a user's tasks.
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], unlike=["#*"]),

@@ -56,6 +56,8 @@ def _statements(data: DataStack) -> list[iam.PolicyStatement]:
             [data.tasks.table.table_arn],
             keys=ITEMS,
         ),
+        # The books of a user, however many items they are kept in.
+        allow(["dynamodb:Query"], [data.tasks.table.table_arn], keys=["LEDGER#*"]),
         # What operators paused is minded here, and turned elsewhere.
         allow(["dynamodb:GetItem"], [data.tasks.table.table_arn], keys=["SWITCHES"]),
         # The index lists keys and plans as well, under names that no user can have.

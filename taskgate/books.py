@@ -55,10 +55,6 @@ class Audit(Protocol):
 
     def record(self, task_id: str) -> Record | None: ...
 
-    def shard_of(self, task_id: str) -> int:
-        """The shard of its owner's ledger in which a task is booked."""
-        ...
-
     def snapshot(self, owner: Owner, shard: int, ids: Sequence[str]) -> tuple[Book, Tasks]:
         """A book and up to `SNAPSHOT_MOST` tasks, all as of one moment."""
         ...

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from taskgate.errors import BadSetting
 from taskgate.marks import Mark
 from taskgate.settings import MOST_UPLOAD_BYTES, PRIORITIES
+from taskgate.shards import MOST_LEDGER_SHARDS
 from taskgate.slots import MOST_SLOTS
 
 MOST_PER_MINUTE: Final = 60_000
@@ -40,6 +41,8 @@ class Plan:
     """Tasks of one tenant that run at the same time."""
     max_upload_bytes: int | None = None
     """Of one file."""
+    ledger_shards: int = 1
+    """Items that one user's books are kept in: more take more submits and ends at the same time."""
     version: int = 0
     trail: tuple[Mark, ...] = ()
     """Who set it, and when."""
@@ -50,6 +53,7 @@ class Plan:
         _check(self, "burst", 1, 10_000)
         _check(self, "max_processing", 1, MOST_SLOTS)
         _check(self, "max_upload_bytes", 1, MOST_UPLOAD_BYTES)
+        _check(self, "ledger_shards", 1, MOST_LEDGER_SHARDS)
         if not self.priorities or self.priorities - set(PRIORITIES):
             found = ",".join(sorted(self.priorities))
             raise BadSetting("priorities", found, "some of " + ", ".join(PRIORITIES))
@@ -70,6 +74,7 @@ class Plan:
             "priorities": sorted(self.priorities),
             "max_processing": self.max_processing,
             "max_upload_bytes": self.max_upload_bytes,
+            "ledger_shards": self.ledger_shards,
             "version": self.version,
         }
 

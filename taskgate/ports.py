@@ -18,6 +18,7 @@ from taskgate.receivers import Receivers
 from taskgate.results import Results
 from taskgate.roster import Roster
 from taskgate.salvage import Reuse, Salvage
+from taskgate.shards import room_in
 from taskgate.slots import Slots
 from taskgate.spreads import Spreads
 from taskgate.switches import SwitchStore
@@ -73,6 +74,9 @@ class Submission:
     """The validated input, a JSON text."""
     idempotency: IdempotencyKey | None
     max_pending: int
+    """Of all the shards of the owner's ledger together."""
+    ledger_shards: int = 1
+    """In so many the user's new tasks are booked, this one in `task.ledger_shard`."""
     then: str | None = None
     """What follows the task, a JSON text."""
     reuse: Reuse | None = None
@@ -80,6 +84,11 @@ class Submission:
     takes: Salvage | None = None
     """The task has ended at once with this result: it must still be there, and goes if it is given
     once only."""
+
+    @property
+    def room(self) -> int:
+        """So many may be unfinished in the task's shard of the ledger, this one included."""
+        return room_in(self.max_pending, self.ledger_shards, self.task.ledger_shard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,8 @@ class TaskStore(Protocol):
         """Write a new task with all that belongs to it; a `Replay` when the key was used.
 
         A `Salvage` says that there is a result to reuse, and that nothing was written. Raises
-        `TooManyPendingTasks` when the ledger is at its limit, `Refused` when what it takes is gone.
+        `TooManyPendingTasks` when the task's shard of the ledger is full, `Refused` when what it
+        takes is gone.
         """
 
     def find_replay(self, owner: Owner, key: str) -> Replay | None:
@@ -185,6 +195,9 @@ class TaskStore(Protocol):
 
     def ledger(self, owner: Owner) -> Ledger:
         """The owner's books, all shards added up."""
+
+    def pending(self, owner: Owner) -> Mapping[int, int]:
+        """How many of the owner's tasks are unfinished, by the shard of the ledger."""
 
 
 class Rates(Protocol):

@@ -35,6 +35,11 @@ class Principal:
     ends_at: int | None = None
     """Epoch seconds from which the key or token is good no more."""
 
+    @property
+    def ledger_shards(self) -> int:
+        """Into how many shards the user's new tasks are booked: each takes one of them at least."""
+        return min(self.plan.ledger_shards, self.max_pending)
+
     def require(self, scope: str) -> None:
         """Raise `MissingScope` unless the key has the scope."""
         if scope not in self.scopes:
@@ -83,6 +88,7 @@ class Principal:
             "priorities": " ".join(sorted(self.plan.priorities)),
             "max_processing": _text(self.plan.max_processing),
             "max_upload_bytes": _text(self.plan.max_upload_bytes),
+            "ledger_shards": str(self.plan.ledger_shards),
         }
 
     @classmethod
@@ -113,6 +119,7 @@ def _plan(context: Mapping[str, Any]) -> Plan:
             priorities=frozenset(str(context.get("priorities", "")).split()),
             max_processing=_number(context.get("max_processing")),
             max_upload_bytes=_number(context.get("max_upload_bytes")),
+            ledger_shards=_number(context.get("ledger_shards")) or 1,
         )
     except (BadSetting, ValueError) as error:
         raise Unauthenticated from error

@@ -189,6 +189,8 @@ class Task:
     """How many tasks follow when it has ended; what they are stands in an item of its own."""
     max_processing: int | None = None
     """So many tasks of the tenant run at the same time: the plan's cap when it was submitted."""
+    ledger_shard: int = 0
+    """In which shard of its owner's ledger it is booked, for all its life: plans change."""
     uploads_until: int | None = None
     """It must have ended by then: what it or its follow-ups read of uploads may be gone later."""
     parent: str | None = None

@@ -12,6 +12,7 @@ from taskgate.gateway.office.key_keeping import Wish
 from taskgate.plans import MOST_PER_MINUTE
 from taskgate.principal import NAME
 from taskgate.settings import MOST_UPLOAD_BYTES
+from taskgate.shards import MOST_LEDGER_SHARDS
 from taskgate.slots import MOST_SLOTS
 from taskgate.task import Owner
 
@@ -124,6 +125,14 @@ class PlanBody(Body):
     max_upload_bytes: Annotated[
         int | None, Field(ge=1, le=MOST_UPLOAD_BYTES, description="Of one file; null: not limited.")
     ] = None
+    ledger_shards: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=MOST_LEDGER_SHARDS,
+            description="Items that a user's books are kept in: more take more at the same time.",
+        ),
+    ] = 1
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -62,6 +62,7 @@ PLAN: Final[Schema] = {
     "priorities": list_of(one_of(sorted(PRIORITIES))),
     "max_processing": described(or_null(WHOLE), "Null: not limited."),
     "max_upload_bytes": described(or_null(WHOLE), "Null: not limited."),
+    "ledger_shards": described(WHOLE, "Items that a user's books are kept in."),
     "version": described(WHOLE, "How often it was set; 0 as it is built in."),
     "history": TRAIL,
 }

@@ -20,7 +20,6 @@ from taskgate.aws.values import Item, int_of, n, s
 from taskgate.books import Book, Record, Row, Tasks, Unreadable
 from taskgate.errors import Unavailable
 from taskgate.ports import Ledger, Page
-from taskgate.shards import shard_of
 from taskgate.task import Owner, Task
 
 if TYPE_CHECKING:
@@ -44,12 +43,11 @@ class DynamoAudit:
         *,
         table: str,
         clock_shards: int,
-        ledger_shards: int = 1,
         pace: float = 0.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._client, self._table = client, table
-        self._clock_shards, self._ledger_shards = clock_shards, ledger_shards
+        self._clock_shards = clock_shards
         self._pace, self._sleep = pace, sleep
 
     def rows(self, segment: int, segments: int, start: str | None = None) -> Page[Row]:
@@ -78,9 +76,6 @@ class DynamoAudit:
             )
         item = answer.get("Item")
         return self._record(item) if item else None
-
-    def shard_of(self, task_id: str) -> int:
-        return shard_of(task_id, self._ledger_shards)
 
     def snapshot(self, owner: Owner, shard: int, ids: Sequence[str]) -> tuple[Book, Tasks]:
         items = self._as_of_one_moment([ledger_key(owner, shard), *map(task_key, ids)])

@@ -11,9 +11,7 @@ from taskgate.aws.codec import encoded, task_key
 from taskgate.aws.fields import entry_value
 from taskgate.aws.values import Value, listed, n, s
 from taskgate.lifecycle.change import Change, Guard, LedgerMove, PulseGuard
-from taskgate.lifecycle.states import State
-from taskgate.shards import shard_of
-from taskgate.task import Owner
+from taskgate.task import Owner, Task
 
 MARK: Final = "salvage_until"
 """On the ledger: until when its user may have a kept result of a type that does not opt in."""
@@ -68,25 +66,20 @@ def task_update(table: str, change: Change, clock_shards: int) -> dict[str, Any]
 
 
 def ledger_entry(
-    table: str,
-    task_id: str,
-    owner: Owner,
-    limit: int,
-    shards: int,
-    unmarked_at: int | None = None,
+    table: str, task: Task, room: int, unmarked_at: int | None = None
 ) -> dict[str, Any]:
     """The books take a new task in, while there is room; `unmarked_at` (epoch seconds) demands that
     nothing is kept for their user either.
     """
     names = Names()
     active, one = names.name("active"), names.value(n(1))
-    ids, condition = names.value({"SS": [task_id]}), _has_room(names, limit, shards)
+    ids, condition = names.value({"SS": [task.id]}), _has_room(names, room)
     if unmarked_at is not None:
         mark, now = names.name(MARK), names.value(n(unmarked_at))
         condition += f" AND (attribute_not_exists({mark}) OR {mark} <= {now})"
     return {
         "TableName": table,
-        "Key": ledger_key(owner, shard_of(task_id, shards)),
+        "Key": ledger_key(task.owner, task.ledger_shard),
         "UpdateExpression": f"ADD {active} {ids}, {names.name('submitted')} {one}",
         "ConditionExpression": condition,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
@@ -94,22 +87,20 @@ def ledger_entry(
     }
 
 
-def ledger_ended(
-    table: str, task_id: str, owner: Owner, counter: State, shards: int
-) -> dict[str, Any]:
+def ledger_ended(table: str, task: Task) -> dict[str, Any]:
     """The books take in a task that has ended in the same write: it is never active."""
     names = Names()
     one = names.value(n(1))
     return {
         "TableName": table,
-        "Key": ledger_key(owner, shard_of(task_id, shards)),
-        "UpdateExpression": f"ADD {names.name('submitted')} {one}, {names.name(counter)} {one}",
+        "Key": ledger_key(task.owner, task.ledger_shard),
+        "UpdateExpression": f"ADD {names.name('submitted')} {one}, {names.name(task.state)} {one}",
         **names.arguments(),
     }
 
 
 def ledger_move(
-    table: str, task_id: str, move: LedgerMove, shards: int, salvage_until: int | None = None
+    table: str, task_id: str, move: LedgerMove, salvage_until: int | None = None
 ) -> dict[str, Any]:
     """The books record an end, or take a reopened task back. Only ever inside a transaction.
 
@@ -127,18 +118,20 @@ def ledger_move(
         update = f"SET {names.name(MARK)} = {names.value(n(salvage_until))} {update}"
     action = {
         "TableName": table,
-        "Key": ledger_key(move.owner, shard_of(task_id, shards)),
+        "Key": ledger_key(move.owner, move.shard),
         "UpdateExpression": update,
     }
     if move.room is not None:
-        action["ConditionExpression"] = _has_room(names, move.room, shards)
+        action["ConditionExpression"] = _has_room(names, move.room)
     return {**action, **names.arguments()}
 
 
-def _has_room(names: Names, limit: int, shards: int) -> str:
-    active, room = names.name("active"), names.value(n(max(1, limit // shards)))
+def _has_room(names: Names, room: int) -> str:
+    active = names.name("active")
+    if room < 1:
+        return f"attribute_exists({active}) AND size({active}) < {names.value(n(0))}"
     # An emptied set vanishes, so "no set" is an ordinary sight and must come first.
-    return f"(attribute_not_exists({active}) OR size({active}) < {room})"
+    return f"(attribute_not_exists({active}) OR size({active}) < {names.value(n(room))})"
 
 
 def idempotency_key(owner: Owner, key: str) -> dict[str, Value]:

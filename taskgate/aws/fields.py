@@ -121,7 +121,7 @@ def _read_entry(value: Value) -> Entry:
     )
 
 
-ABSENT_AT_ZERO: Final = frozenset({"generation", "sends", "follow_ups"})
+ABSENT_AT_ZERO: Final = frozenset({"generation", "sends", "follow_ups", "ledger_shard"})
 """Mostly zero, and absent then: an item is paid by its size."""
 
 _TEXT: Final = Field(s, text)
@@ -162,6 +162,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "callback": Field(_write_callback, _read_callback),
     "follow_ups": _NUMBER,
     "max_processing": _NUMBER,
+    "ledger_shard": _NUMBER,
     "uploads_until": _NUMBER,
     "parent": _TEXT,
     "kept_until": _NUMBER,

@@ -53,6 +53,7 @@ def _encode(plan: Plan) -> dict[str, Value]:
         "burst": plan.burst,
         "max_processing": plan.max_processing,
         "max_upload_bytes": plan.max_upload_bytes,
+        "ledger_shards": plan.ledger_shards,
         "version": plan.version + 1,
     }
     return {
@@ -73,6 +74,7 @@ def _decode(item: Item) -> Plan:
         priorities=frozenset(item["priorities"]["SS"]),
         max_processing=int_of(item, "max_processing") or None,
         max_upload_bytes=int_of(item, "max_upload_bytes") or None,
+        ledger_shards=int_of(item, "ledger_shards") or 1,
         version=int_of(item, "version"),
         trail=trail_of(item),
     )

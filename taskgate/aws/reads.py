@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from taskgate.aws import expressions
@@ -32,11 +32,10 @@ class DynamoReads:
         ephemeral: str,
         clock_shards: int,
         now: Callable[[], int],
-        ledger_shards: int = 1,
         input_days: int = 30,
     ) -> None:
         self._client, self._tasks, self._ephemeral = client, tasks, ephemeral
-        self._clock_shards, self._ledger_shards = clock_shards, ledger_shards
+        self._clock_shards = clock_shards
         self._now, self._input_days = now, input_days
 
     def get(self, task_id: str) -> Task | None:
@@ -124,8 +123,27 @@ class DynamoReads:
         return Page(rows, more)
 
     def ledger(self, owner: Owner) -> Ledger:
-        keys = [expressions.ledger_key(owner, shard) for shard in range(self._ledger_shards)]
-        return _add_up(self._batch({self._tasks: keys}).get(self._tasks, []))
+        return _add_up(self._books(owner))
+
+    def pending(self, owner: Owner) -> Mapping[int, int]:
+        return {int(book["sk"]["S"]): len(_active(book)) for book in self._books(owner)}
+
+    def _books(self, owner: Owner) -> Iterator[Item]:
+        """Every shard of the ledger that was ever used, however many the plan has now: 1 call a MB."""
+        asked: Any = {
+            "TableName": self._tasks,
+            "KeyConditionExpression": "#pk = :pk",
+            "ExpressionAttributeNames": {"#pk": "pk"},
+            "ExpressionAttributeValues": {":pk": expressions.ledger_key(owner, 0)["pk"]},
+            "ConsistentRead": True,
+        }
+        while True:
+            with available():
+                page = self._client.query(**asked)
+            yield from page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return
+            asked["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _item(self, key: dict[str, Value]) -> Item | None:
         with available():
@@ -185,15 +203,19 @@ def _problem_start(name: str, start: str) -> dict[str, Value]:
     return {"problem_day": s(name), "ended_at": n(int(ended_at)), **task_key(task_id)}
 
 
+def _active(book: Item) -> frozenset[str]:
+    # An emptied set vanishes.
+    return frozenset(book["active"]["SS"]) if "active" in book else frozenset()
+
+
 def _add_up(items: Iterable[Item]) -> Ledger:
     total = Ledger()
     for item in items:
-        active = frozenset(item["active"]["SS"]) if "active" in item else frozenset()
         counts = {
             name: getattr(total, name) + int_of(item, name)
             for name in (
                 "submitted", "succeeded", "failed", "timed_out", "canceled", "wait_ms", "run_ms"
             )
         }  # fmt: skip
-        total = Ledger(active=total.active | active, **counts)
+        total = Ledger(active=total.active | _active(item), **counts)
     return total

@@ -26,7 +26,9 @@ class DynamoTasks(DynamoReads):
 
     def create(self, submission: Submission) -> Replay | Salvage | None:
         reuse = submission.reuse
-        return self._create(submission, look=reuse is not None and reuse.likely)
+        # The mark stands in the one shard in which the canceled task is booked.
+        look = reuse is not None and (reuse.likely or submission.ledger_shards > 1)
+        return self._create(submission, look=look)
 
     def _create(self, submission: Submission, *, look: bool) -> Replay | Salvage | None:
         """`look` for a kept result itself; else the ledger's mark says whether that is worth it."""
@@ -58,14 +60,12 @@ class DynamoTasks(DynamoReads):
         return actions
 
     def _booked(self, submission: Submission, *, look: bool) -> dict[str, Any]:
-        task, shards = submission.task, self._ledger_shards
+        task = submission.task
         if task.state.ended:
-            return expressions.ledger_ended(self._tasks, task.id, task.owner, task.state, shards)
+            return expressions.ledger_ended(self._tasks, task)
         asks = submission.reuse is not None and not look
         unmarked_at = self._now() // 1000 if asks else None
-        return expressions.ledger_entry(
-            self._tasks, task.id, task.owner, submission.max_pending, shards, unmarked_at
-        )
+        return expressions.ledger_entry(self._tasks, task, submission.room, unmarked_at)
 
     def _marked(self, submission: Submission, cancelled: Cancelled, *, look: bool) -> bool:
         """Whether the ledger refused because its user has something kept: then it is worth a look."""
@@ -175,9 +175,7 @@ class DynamoTasks(DynamoReads):
     def _moved(self, change: Change, move: LedgerMove) -> dict[str, Any]:
         kept = change.salvage
         until = kept.expires_at if kept and kept.once else None
-        return expressions.ledger_move(
-            self._tasks, change.task_id, move, self._ledger_shards, until
-        )
+        return expressions.ledger_move(self._tasks, change.task_id, move, until)
 
     def _transact(self, update: dict[str, Any], change: Change) -> Task:
         actions: list[dict[str, Any]] = [{"Update": update}]

@@ -52,6 +52,9 @@ def set_(
     ] = None,
     max_processing: Limit = None,
     max_upload_bytes: Limit = None,
+    ledger_shards: Annotated[
+        int | None, typer.Option(help="Items that a user's books are kept in.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Set what is named and keep the rest; a new plan starts as `free` is built in."""
@@ -62,6 +65,7 @@ def set_(
         "priorities": frozenset(priority) if priority else None,
         "max_processing": _limit(max_processing),
         "max_upload_bytes": _limit(max_upload_bytes),
+        "ledger_shards": ledger_shards,
     }
     _check_name(name)
     given = {field: value for field, value in changes.items() if value is not None}
@@ -115,17 +119,20 @@ def _check_name(name: str) -> None:
 
 
 def _show(plans: Sequence[Plan]) -> None:
-    columns = ("pending", "a minute", "at once", "priorities", "running", "upload", "from")
+    columns = ("pending", "a minute", "at once", "priorities", "running", "upload", "books", "from")
     rows = table("plan", *columns)
     for plan in plans:
         rates = (plan.submits_per_minute or UNLIMITED, plan.burst, _names(plan))
         upload = size_of(plan.max_upload_bytes) if plan.max_upload_bytes else UNLIMITED
         source = "set" if plan.version else "built in"
         running = plan.max_processing or UNLIMITED
-        cells = (plan.name, plan.max_pending, *rates, running, upload, source)
+        cells = (plan.name, plan.max_pending, *rates, running, upload, plan.ledger_shards, source)
         rows.add_row(*(plain(str(cell)) for cell in cells))
     out().print(rows)
-    aside("pending: unfinished tasks of a user. running: tasks of a tenant at the same time.")
+    aside(
+        "pending: unfinished tasks of a user. running: tasks of a tenant at the same time."
+        " books: shards of a user's ledger."
+    )
 
 
 def _names(plan: Plan) -> str:

@@ -72,6 +72,8 @@ class LedgerMove:
     """What the user's ledger must record in the same transaction."""
 
     owner: Owner
+    shard: int = 0
+    """Of the owner's ledger: where the task is booked."""
     counter: State
     """The ended state that gains one (or loses one when the task is reopened)."""
     reopened: bool = False
@@ -280,6 +282,7 @@ def _ledger(before: Task, after: Task) -> LedgerMove | None:
     wanted = max(ended.created_at, ended.run_at or 0)
     return LedgerMove(
         owner=before.owner,
+        shard=before.ledger_shard,
         counter=ended.state,
         reopened=before.state.ended,
         wait_ms=max(0, (started or end) - wanted),

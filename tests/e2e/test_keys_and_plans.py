@@ -72,6 +72,27 @@ def test_a_key_lives_from_issue_to_revocation(run: Run, http: httpx.Client) -> N
     )
 
 
+def test_a_plans_books_in_several_shards_hold_its_limit_and_are_told_as_one(
+    run: Run, http: httpx.Client
+) -> None:
+    limits = ("--max-pending", "5", "--ledger-shards", "3", "--submits-per-minute", "none")
+    _told(run, "plans", "set", "sharded", *limits, "--burst", "50", "--local", "--json")
+    key = _told(run, "keys", "issue", *NAMED, "--user", "sue", "--plan", "sharded")["key"]
+    # Later ones, so that no worker of another test ends one meanwhile.
+    codes = [_submit(http, key, delay=3600).status_code for _ in range(6)]
+    assert codes == [202] * 5 + [429]
+    told = http.get("/v1/stats", headers={"Authorization": f"Bearer {key}"}).json()
+    assert (told["active"], told["submitted"]) == (5, 5)
+    _told(run, "plans", "set", "sharded", "--ledger-shards", "1", "--local", "--json")
+    for task in http.get("/v1/tasks", headers={"Authorization": f"Bearer {key}"}).json()["tasks"]:
+        ended = http.post(
+            f"/v1/tasks/{task['id']}/cancel", headers={"Authorization": f"Bearer {key}"}
+        )
+        assert ended.json()["state"] == "canceled"
+    told = http.get("/v1/stats", headers={"Authorization": f"Bearer {key}"}).json()
+    assert (told["active"], told["canceled"]) == (0, 5)
+
+
 def test_a_plan_that_is_set_while_the_stack_runs_limits_whoever_has_it(
     run: Run, http: httpx.Client
 ) -> None:

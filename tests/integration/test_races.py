@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from taskgate.gateway.steer import steering
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
+from taskgate.plans import UNPLANNED
 from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
@@ -132,6 +133,24 @@ def test_a_ledger_limit_holds_under_parallel_submits(
     assert len(outcomes.values) == 5
     assert outcomes.errors == {"TooManyPendingTasks": 15}
     assert len(ports.tasks.ledger(owner).active) == 5
+
+
+def test_a_limit_over_several_shards_holds_under_parallel_submits(
+    ports: Ports, environment: Environment, owner: Owner
+) -> None:
+    who = replace(principal(owner, max_pending=8), plan=replace(UNPLANNED, ledger_shards=4))
+    request = SubmitRequest(type="embed_document", input=INPUT)
+    outcomes = race(*[lambda: submitting.submit(ports, CATALOG, environment, who, request)] * 20)
+    assert set(outcomes.errors) <= {"TooManyPendingTasks"}
+    books = ports.tasks.ledger(owner)
+    assert (books.submitted, books.balanced) == (len(outcomes.values), True)
+    assert len(books.active) <= 8
+    # Who comes later finds the places that those who collided may have left.
+    while len(ports.tasks.ledger(owner).active) < 8:
+        submitting.submit(ports, CATALOG, environment, who, request)
+    with pytest.raises(TooManyPendingTasks):
+        submitting.submit(ports, CATALOG, environment, who, request)
+    assert ports.tasks.pending(owner) == dict.fromkeys(range(4), 2)
 
 
 def test_twenty_parallel_ends_of_one_user_all_enter_the_ledger(world: World) -> None:

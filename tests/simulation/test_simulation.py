@@ -26,7 +26,7 @@ def test_no_task_is_lost_or_doubled_whatever_goes_wrong(seed: int) -> None:
     assert played.lost == []
     assert played.doubled == []
     assert played.meddlers.unfair == []
-    for owner, books in played.world.tasks.ledgers.items():
+    for (owner, _), books in played.world.tasks.books.items():
         assert books.balanced, owner
         assert books.active == frozenset(), owner
     for task in played.world.tasks.tasks.values():

@@ -39,6 +39,7 @@ from taskgate.gateway.work.worker import Failure, Held, WorkerGateway
 from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State, Verb
+from taskgate.plans import UNPLANNED
 from taskgate.ports import Message, Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
@@ -495,7 +496,9 @@ class Simulation:
 
     def _somebody(self) -> Principal:
         owner = Owner("acme", f"user{self.rng.randint(1, 5)}")
-        return Principal(owner, SCOPES, 10_000, "k")
+        # Operators change the plan while everything runs: one shard of books, three, two.
+        plan = replace(UNPLANNED, ledger_shards=(1, 3, 2)[len(self.accepted) * 3 // self.tasks % 3])
+        return Principal(owner, SCOPES, 10_000, "k", plan)
 
     def at(self, seconds: float, act: Callable[[], None]) -> None:
         at = self.clock() + round(max(seconds, 0.001) * 1000)

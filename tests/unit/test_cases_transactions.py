@@ -117,10 +117,14 @@ def _list(ports: Ports) -> Any:
 def test_a_list_whose_index_is_still_being_made_is_503_and_all_else_goes_on(
     ports: Ports, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unready(**_: Any) -> None:
-        raise _error("ValidationException", words)
-
     client: Any = ports.tasks._client  # type: ignore[attr-defined]
+    query = client.query
+
+    def unready(**asked: Any) -> Any:
+        if "IndexName" in asked:
+            raise _error("ValidationException", words)
+        return query(**asked)
+
     monkeypatch.setattr(client, "query", unready)
     task = World(ports, ADA.owner).new()
     with pytest.raises(Unavailable) as raised:

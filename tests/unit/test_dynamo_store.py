@@ -16,6 +16,7 @@ from taskgate.ports import Ports
 from taskgate.task import Owner
 from taskgate.testing import aws_resources
 from taskgate.testing.conformance import StoreConformance, World
+from taskgate.testing.conformance.ledger import LedgerConformance
 from taskgate.testing.conformance.salvage import SalvageConformance
 from taskgate.testing.factories import task_in
 
@@ -28,7 +29,7 @@ def ports() -> Iterator[Ports]:
         yield build(aws_resources.create("moto"))
 
 
-class TestDynamoStoreOnMoto(StoreConformance, SalvageConformance):
+class TestDynamoStoreOnMoto(StoreConformance, SalvageConformance, LedgerConformance):
     @pytest.fixture
     def world(self, ports: Ports) -> World:
         return World(ports, owner=Owner("acme", f"user{next(_NUMBERS)}"))

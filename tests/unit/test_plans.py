@@ -52,6 +52,8 @@ WRONG = (
     {"max_processing": 0},
     {"max_upload_bytes": 0},
     {"max_upload_bytes": 5 * 1024**3 + 1},
+    {"ledger_shards": 0},
+    {"ledger_shards": 257},
     {"priorities": frozenset()},
     {"priorities": frozenset({"urgent"})},
 )

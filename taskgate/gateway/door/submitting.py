@@ -19,7 +19,7 @@ from taskgate.errors import (
 )
 from taskgate.events import swallowed
 from taskgate.gateway import switching
-from taskgate.gateway.door import admitting, reusing
+from taskgate.gateway.door import admitting, booking, reusing
 from taskgate.gateway.door.admitting import LaneDepths
 from taskgate.gateway.door.chains import Step, check_steps, write_steps
 from taskgate.gateway.door.inputs import input_text
@@ -34,6 +34,7 @@ from taskgate.ports import IdempotencyKey, Message, Ports, Replay, Submission
 from taskgate.principal import Principal
 from taskgate.salvage import Salvage
 from taskgate.settings import Environment
+from taskgate.shards import shard_of
 from taskgate.task import Callback, Task
 from taskgate.tracing import MET, Trace
 
@@ -94,14 +95,11 @@ def submit(
             raise
         return _replayed(ports, replay, replay.fingerprint)
     found = _created(ports, submission)
-    if isinstance(found, Task):
-        return Submitted(found)
     if isinstance(found, Replay):
         return _replayed(ports, found, fingerprint(request))
     # A scheduled one has its clock: nothing is in its lane before its time.
-    task = submission.task
-    scheduled = task.state is State.SCHEDULED
-    return Submitted(task if scheduled else send_created(ports, task))
+    waits = found.state is State.CREATED
+    return Submitted(send_created(ports, found) if waits else found)
 
 
 def _admitted(
@@ -141,6 +139,7 @@ def _admitted(
         input=text,
         idempotency=_key(request, now),
         max_pending=principal.max_pending,
+        ledger_shards=principal.ledger_shards,
         then=write_steps(request.then) if request.then else None,
         reuse=reusing.wanted(kind, task, text) if request.reuse else None,
     )
@@ -158,14 +157,14 @@ def _accepted_before(ports: Ports, who: Principal, request: SubmitRequest) -> Re
     return found if found and found.fingerprint == fingerprint(request) else None
 
 
-def _created(ports: Ports, submission: Submission) -> Task | Replay | None:
-    """Put the task on record; a task says that it has ended already, with a kept result."""
-    found = ports.tasks.create(submission)
+def _created(ports: Ports, submission: Submission) -> Task | Replay:
+    """Put the task on record; with a kept result it has ended in the same write."""
+    found = booking.create(ports, submission)
     if isinstance(found, Salvage):
         given = reusing.give(ports, submission, found)
         if given is not None:
             return given
-        found = ports.tasks.create(replace(submission, reuse=None))
+        found = booking.create(ports, replace(submission, reuse=None))
     assert not isinstance(found, Salvage)  # noqa: S101 - none was asked for
     return found
 
@@ -230,9 +229,9 @@ def _blank(
     now: int,
 ) -> Task:
     limits = limits_of(kind, environment, request.expected_seconds, request.timeouts)
-    start = max(now, request.start.at(now))
+    start, new_id = max(now, request.start.at(now)), new_task_id(now)
     return Task(
-        id=new_task_id(now),
+        id=new_id,
         owner=principal.owner,
         type=kind.name,
         lane=kind.lane(request.priority),
@@ -249,6 +248,7 @@ def _blank(
         callback=request.callback,
         follow_ups=len(request.then),
         max_processing=principal.plan.max_processing,
+        ledger_shard=shard_of(new_id, principal.ledger_shards),
         given_trace=request.trace,
     )
 

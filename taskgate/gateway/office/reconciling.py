@@ -141,7 +141,7 @@ class _Run:
                 case Record(task):
                     self._suspect_task(row)
                     if not task.state.ended:
-                        live[task.owner, self._audit.shard_of(task.id)].append(task.id)
+                        live[task.owner, task.ledger_shard].append(task.id)
                 case Book():
                     self._suspect_book(row)
                 case Unreadable(key, why):

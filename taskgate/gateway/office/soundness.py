@@ -137,7 +137,9 @@ def _over(books: Ledger) -> int:
 
 
 def _lives(book: Book, task: Task | None) -> bool:
-    return task is not None and task.owner == book.owner and not task.state.ended
+    if task is None or task.state.ended:
+        return False
+    return (task.owner, task.ledger_shard) == (book.owner, book.shard)
 
 
 def _clock_flaw(task: Task) -> Flaw:

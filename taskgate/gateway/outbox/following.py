@@ -148,6 +148,7 @@ def _child(
         uploads_until=of_step(catalog, environment, step),
         parent=parent.id,
         max_processing=parent.max_processing,
+        ledger_shard=parent.ledger_shard,
         given_trace=parent.trace,
     )
     MET.note(blank.id, blank.given_trace)

@@ -29,6 +29,7 @@ from taskgate.lifecycle.states import State, Verb
 from taskgate.ports import Message, Ports, Signal
 from taskgate.principal import Principal
 from taskgate.settings import Retention
+from taskgate.shards import room_in
 from taskgate.task import Task, TaskError
 
 MAX_EXTENSION: Final = 6 * 3600
@@ -112,10 +113,15 @@ def reopen(
             raise VerbNotAllowed(UPLOAD_GOES, task.state)
         if not ports.tasks.keep_input(task, made.at + task.limits.deadline):
             raise VerbNotAllowed(INPUT_GONE, task.state)
-        room = who.max_pending if task.owner == who.owner else None
+        room = _room(who, task) if task.owner == who.owner else None
         return transitions.reopen(task, made, policy_of(catalog, task).budgets(), room)
 
     return _sent(ports, _act(ports, who, task_id, reason, change, keep=keep))
+
+
+def _room(who: Principal, task: Task) -> int:
+    """In the shard in which it is booked for all its life, even when the plan has fewer by now."""
+    return max(1, room_in(who.max_pending, who.ledger_shards, task.ledger_shard))
 
 
 def policy_of(catalog: Catalog, task: Task) -> RetryPolicy:

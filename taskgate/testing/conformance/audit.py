@@ -101,6 +101,14 @@ def _forgotten(world: AuditWorld) -> None:
     world.drift(active=frozenset(), submitted=0)
 
 
+def _forget(world: AuditWorld, shard: int) -> None:
+    """One shard of the ledger has lost whatever is active in it."""
+    assert world.audit
+    book, _ = world.audit.snapshot(world.owner, shard, [])
+    active: frozenset[str] = frozenset()
+    assert world.audit.mend_book(book, replace(book.ledger, active=active, submitted=0))
+
+
 DRIFTS: dict[str, tuple[Break, set[Kind], int]] = {
     "a live task is lost from the books": (_lost_from_books, {Kind.LIVE_NOT_ACTIVE}, 1),
     "an end was never counted": (_ended_still_active, {Kind.ACTIVE_NOT_LIVE}, 1),
@@ -187,6 +195,31 @@ class AuditConformance:
         assert (repaired.unaccounted, repaired.left) == (amount, 0)
         assert world.reconcile().differences == []
         assert world.ports.tasks.ledger(world.owner).balanced
+
+    def test_each_shard_of_a_ledger_is_proved_and_repaired_by_itself(
+        self, world: AuditWorld
+    ) -> None:
+        assert world.audit
+        kept = {shard: world.new(ledger_shard=shard).id for shard in (0, 2, 5)}
+        assert world.reconcile().differences == []
+        _forget(world, 2)
+        lost, sum_ = world.reconcile(apply=True).differences
+        assert (lost.flaw.kind, lost.flaw.task_id) == (Kind.LIVE_NOT_ACTIVE, kept[2])
+        assert sum_.flaw.kind is Kind.UNBALANCED
+        assert world.reconcile().differences == []
+        assert world.ports.tasks.pending(world.owner) == {0: 1, 2: 1, 5: 1}
+
+    def test_a_task_in_a_shard_that_is_not_its_own_is_put_back_into_its_own(
+        self, world: AuditWorld
+    ) -> None:
+        assert world.audit
+        task = world.new(ledger_shard=2)
+        _forget(world, 2)
+        world.drift(active=frozenset({task.id}), submitted=1)
+        kinds = {d.flaw.kind for d in world.reconcile(apply=True).differences}
+        assert kinds >= {Kind.LIVE_NOT_ACTIVE, Kind.ACTIVE_NOT_LIVE}
+        assert world.reconcile().differences == []
+        assert world.ports.tasks.pending(world.owner) == {0: 0, 2: 1}
 
     def test_an_end_that_was_never_counted_is_counted_where_it_belongs(
         self, world: AuditWorld

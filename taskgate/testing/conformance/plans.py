@@ -9,6 +9,8 @@ import pytest
 from taskgate.marks import Mark
 from taskgate.plans import FREE, OPERATOR, PAID, Plan, PlanStore
 
+BULK = replace(PAID, name="bulk", max_pending=10_000, ledger_shards=100)
+
 
 class PlansConformance:
     """Promises of `PlanStore`."""
@@ -18,7 +20,7 @@ class PlansConformance:
         """An empty store."""
         raise NotImplementedError
 
-    @pytest.mark.parametrize("plan", [FREE, PAID, OPERATOR], ids=lambda plan: plan.name)
+    @pytest.mark.parametrize("plan", [FREE, PAID, OPERATOR, BULK], ids=lambda plan: plan.name)
     def test_a_plan_reads_back_as_it_was_set(self, plans: PlanStore, plan: Plan) -> None:
         assert plans.get_plan(plan.name) is None
         plan = replace(plan, trail=(Mark(1, "olga", "set"),))

@@ -22,10 +22,12 @@ LIKELY, IF_MARKED = Reuse(MARK, likely=True), Reuse(MARK, likely=False)
 BOTH = pytest.mark.parametrize("reuse", [LIKELY, IF_MARKED])
 
 
-def _kept(world: World, *, once: bool = True, seconds: int = 600, mark: str = MARK) -> Salvage:
+def _kept(
+    world: World, *, once: bool = True, seconds: int = 600, mark: str = MARK, shard: int = 0
+) -> Salvage:
     """A soft-cancelled run has come to its end, and its result is kept."""
     asked = CancelRequest(CancelMode.SOFT, ErrorCode.CANCELED_BY_USER, world.ports.now())
-    task = world.new(State.CANCELING, cancel=asked)
+    task = world.new(State.CANCELING, cancel=asked, ledger_shard=shard)
     salvage = _salvage(world, task, once=once, seconds=seconds, mark=mark)
     at = stamp(world.ports.now())
     world.ports.tasks.apply(transitions.stopped(task, at, salvage=salvage))
@@ -74,6 +76,14 @@ class SalvageConformance:
         assert world.submit(task, reuse=reuse) == salvage
         assert world.ports.tasks.get(task.id) is None
         assert world.ports.tasks.ledger(world.owner).active == frozenset()
+
+    @BOTH
+    def test_a_kept_result_is_found_whatever_shard_of_the_ledger_its_task_was_booked_in(
+        self, world: World, reuse: Reuse
+    ) -> None:
+        salvage = _kept(world, shard=2)
+        task = replace(_fresh(world), ledger_shard=1)
+        assert world.submit(task, reuse=reuse, ledger_shards=3) == salvage
 
     @BOTH
     def test_another_input_an_expired_result_and_a_refusal_to_reuse_make_a_new_task(

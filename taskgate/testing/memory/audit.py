@@ -14,7 +14,7 @@ PAGE = 50
 
 
 class MemoryAudit:
-    """The `Audit` over a `MemoryStore`, whose ledgers have one shard each."""
+    """The `Audit` over a `MemoryStore`."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -23,7 +23,7 @@ class MemoryAudit:
         begin = int(start or 0)
         with self._store.lock:
             everything: list[Row] = [Record(t) for t in self._store.tasks.values()]
-            everything += [Book(owner, 0, books) for owner, books in self._store.ledgers.items()]
+            everything += [Book(*place, books) for place, books in self._store.books.items()]
         mine = [row for row in everything if shard_of(_key(row), segments) == segment]
         page = mine[begin : begin + PAGE]
         return Page(page, str(begin + PAGE) if begin + PAGE < len(mine) else None)
@@ -32,20 +32,16 @@ class MemoryAudit:
         task = self._store.tasks.get(task_id)
         return Record(task) if task else None
 
-    def shard_of(self, task_id: str) -> int:
-        del task_id
-        return 0
-
     def snapshot(self, owner: Owner, shard: int, ids: Sequence[str]) -> tuple[Book, Tasks]:
         with self._store.lock:
             tasks: Tasks = {i: self._store.tasks[i] for i in ids if i in self._store.tasks}
-            return Book(owner, shard, self._store.ledger(owner)), tasks
+            return Book(owner, shard, self._store.book(owner, shard)), tasks
 
     def mend_book(self, book: Book, ledger: Ledger) -> bool:
         with self._store.lock:
-            if self._store.ledger(book.owner) != book.ledger:
+            if self._store.book(book.owner, book.shard) != book.ledger:
                 return False
-            self._store.ledgers[book.owner] = ledger
+            self._store.books[book.owner, book.shard] = ledger
             return True
 
 

@@ -18,7 +18,8 @@ from taskgate.task import Owner, Task
 from taskgate.testing.memory.pulses import MemoryPulses
 from taskgate.testing.memory.salvages import MemorySalvages
 
-_RECORDS: Final = ("tasks", "ledgers", "_inputs", "_then", "_bodies", "_idempotency")
+COUNTS: Final = tuple(field for field in Ledger.__dataclass_fields__ if field != "active")
+_RECORDS: Final = ("tasks", "books", "_inputs", "_then", "_bodies", "_idempotency")
 
 
 @dataclass
@@ -36,7 +37,8 @@ class MemoryStore:
         self._now, self._pulses, self._clock_shards = now, pulses, clock_shards
         self.lock = pulses.lock
         self.tasks: dict[str, Task] = {}
-        self.ledgers: dict[Owner, Ledger] = {}
+        self.books: dict[tuple[Owner, int], Ledger] = {}
+        """Each user's ledger, by its shards."""
         self.salvages = MemorySalvages()
         self._inputs: dict[str, str] = {}
         self._then: dict[str, str] = {}
@@ -160,7 +162,18 @@ class MemoryStore:
         return Page(page, last)
 
     def ledger(self, owner: Owner) -> Ledger:
-        return self.ledgers.get(owner, Ledger())
+        with self.lock:
+            shards = [books for (whose, _), books in self.books.items() if whose == owner]
+        sums = {name: sum(getattr(books, name) for books in shards) for name in COUNTS}
+        return Ledger(frozenset().union(*(books.active for books in shards)), **sums)
+
+    def pending(self, owner: Owner) -> Mapping[int, int]:
+        with self.lock:
+            return {n: len(b.active) for (whose, n), b in self.books.items() if whose == owner}
+
+    def book(self, owner: Owner, shard: int) -> Ledger:
+        """One shard of the owner's ledger."""
+        return self.books.get((owner, shard), Ledger())
 
     def find_replay(self, owner: Owner, key: str) -> Replay | None:
         record = self._idempotency.get((owner, key))
@@ -170,8 +183,8 @@ class MemoryStore:
 
     def _require_place(self, submission: Submission) -> None:
         task = submission.task
-        active = self.ledger(task.owner).active
-        if not task.state.ended and len(active) >= submission.max_pending:
+        active = self.book(task.owner, task.ledger_shard).active
+        if not task.state.ended and len(active) >= submission.room:
             raise TooManyPendingTasks
 
     def _enter(self, submission: Submission) -> None:
@@ -188,9 +201,9 @@ class MemoryStore:
 
     def _book_submit(self, task: Task) -> None:
         """One that has ended as it is entered is never active."""
-        books, ended = self.ledger(task.owner), task.state.ended
+        books, ended = self.book(task.owner, task.ledger_shard), task.state.ended
         counted = {str(task.state): getattr(books, task.state) + 1} if ended else {}
-        self.ledgers[task.owner] = replace(
+        self.books[task.owner, task.ledger_shard] = replace(
             books,
             active=books.active if ended else books.active | {task.id},
             submitted=books.submitted + 1,
@@ -206,15 +219,15 @@ class MemoryStore:
 
     def _require_room(self, move: LedgerMove | None) -> None:
         room = move.room if move else None
-        if move and room is not None and len(self.ledger(move.owner).active) >= room:
+        if move and room is not None and len(self.book(move.owner, move.shard).active) >= room:
             raise TooManyPendingTasks
 
     def _book(self, task_id: str, move: LedgerMove) -> None:
-        books = self.ledger(move.owner)
+        books = self.book(move.owner, move.shard)
         sign = -1 if move.reopened else 1
         active = books.active | {task_id} if move.reopened else books.active - {task_id}
         counts = {move.counter.value: getattr(books, move.counter.value) + sign}
-        self.ledgers[move.owner] = replace(
+        self.books[move.owner, move.shard] = replace(
             books,
             active=active,
             wait_ms=books.wait_ms + sign * move.wait_ms,

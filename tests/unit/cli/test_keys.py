@@ -184,8 +184,10 @@ def test_a_plan_is_set_at_run_time_and_keeps_what_was_not_named(run: Run, ports:
     set_free = ("plans", "set", "free", "--stage", "dev")
     assert run(*set_free, "--max-pending", "5", "--max-processing", "none").code == 0
     assert run(*set_free, "--submits-per-minute", "7", "--priority", "low").code == 0
+    assert run(*set_free, "--ledger-shards", "4").code == 0
     free = _plans(run)["free"]
-    assert (free["max_pending"], free["max_processing"], free["version"]) == (5, None, 2)
+    assert (free["max_pending"], free["max_processing"], free["version"]) == (5, None, 3)
+    assert free["ledger_shards"] == 4
     assert (free["submits_per_minute"], free["priorities"]) == (7, ["low"])
 
 
@@ -202,6 +204,7 @@ BAD_PLANS = (
     ("--submits-per-minute", "many"),
     ("--priority", "urgent"),
     ("--burst", "0"),
+    ("--ledger-shards", "257"),
 )
 
 

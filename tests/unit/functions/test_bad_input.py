@@ -113,7 +113,7 @@ def test_a_bad_body_is_refused_by_name_and_nothing_is_stored(api: ApiWorld, bad:
         assert bad.field in answer.fields
     assert not api.tasks
     assert not api.world.lanes.total()
-    assert not api.world.tasks.ledgers
+    assert not api.world.tasks.books
 
 
 KEYS = ("", " ", "a b", "a" * 256, "naïve", "tab\t", "\x7f")

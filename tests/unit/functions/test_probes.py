@@ -142,7 +142,10 @@ PLAIN_BODY: Final = {
     # Lanes and types are everybody's, and the operators' alone to pause.
     "PauseSwitch": {"kind", "name", "reason", "until", "refuse"},
     "ResumeSwitch": {"kind", "name", "reason"},
-    "SetPlan": {"max_pending", "submits_per_minute", "burst", "priorities", "max_processing", "max_upload_bytes"},
+    "SetPlan": {
+        "max_pending", "submits_per_minute", "burst", "priorities", "max_processing",
+        "max_upload_bytes", "ledger_shards",
+    },
 }  # fmt: skip
 """Fields that name nothing that anybody owns, by the body."""
 BODIES: Final = {

@@ -46,8 +46,8 @@ def test_a_drift_of_3_shows_as_3_and_is_left_for_a_person(
     api: ApiWorld, run: Run, logged: StringIO
 ) -> None:
     api.submitted()
-    books = api.world.tasks.ledgers[ADA.owner]
-    api.world.tasks.ledgers[ADA.owner] = replace(books, submitted=books.submitted + 3)
+    books = api.world.tasks.books[ADA.owner, 0]
+    api.world.tasks.books[ADA.owner, 0] = replace(books, submitted=books.submitted + 3)
     for _ in range(2):
         assert run(840_000)["unaccounted"] == 3
     assert told(logged)["TasksUnaccounted"] == 3

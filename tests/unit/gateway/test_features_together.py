@@ -217,7 +217,7 @@ def test_a_kept_result_whose_bytes_cannot_be_copied_just_now_makes_a_real_run(
     assert (answer.status, answer.json["state"]) == (202, "queued")
     monkeypatch.undo()
     assert api.submit(DOCUMENT).json["state"] == "succeeded", "it is still there"
-    assert api.world.tasks.ledgers[ADA.owner].balanced
+    assert api.world.tasks.books[ADA.owner, 0].balanced
 
 
 def test_an_old_end_that_is_told_anew_waits_for_a_receiver_that_is_out_of_reach(

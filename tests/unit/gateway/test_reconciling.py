@@ -48,9 +48,9 @@ def check(
 
 
 def drift(world: MemoryWorld, owner: Owner = OWNER, **by: int) -> None:
-    books = world.tasks.ledgers[owner]
+    books = world.tasks.books[owner, 0]
     moved = {name: getattr(books, name) + amount for name, amount in by.items()}
-    world.tasks.ledgers[owner] = replace(books, **moved)
+    world.tasks.books[owner, 0] = replace(books, **moved)
 
 
 def test_a_drift_of_3_is_gone_after_one_repair_and_shows_as_3(world: MemoryWorld) -> None:
@@ -77,7 +77,7 @@ def test_a_difference_shows_both_values_side_by_side(world: MemoryWorld) -> None
 @pytest.mark.parametrize("state", sorted(HELD))
 def test_a_task_whose_worker_is_alive_is_never_touched(world: MemoryWorld, state: State) -> None:
     task = put(world, task_in(state, at=world.clock() - 3_600_000, due_at=None))
-    world.tasks.ledgers[OWNER] = Ledger(active=frozenset({task.id}), submitted=1)
+    world.tasks.books[OWNER, 0] = Ledger(active=frozenset({task.id}), submitted=1)
     world.pulses.beat(
         Pulse(task_id=task.id, attempt=task.attempt, worker="w1", beat_at=world.clock())
     )
@@ -174,7 +174,7 @@ def test_a_record_that_moves_while_it_is_repaired_is_left_to_the_next_run(
         raise Refused(None)
 
     task = put(world, task_in(State.CREATED, at=world.clock(), due_at=None))
-    world.tasks.ledgers[OWNER] = Ledger(active=frozenset({task.id}), submitted=1)
+    world.tasks.books[OWNER, 0] = Ledger(active=frozenset({task.id}), submitted=1)
     monkeypatch.setattr(world.tasks, "apply", refused)
     assert [d.outcome for d in check(world, apply=True).differences] == ["left: it moved meanwhile"]
 
@@ -182,9 +182,9 @@ def test_a_record_that_moves_while_it_is_repaired_is_left_to_the_next_run(
 def test_hundreds_of_wrong_ids_in_one_book_are_repaired_in_one_run(world: MemoryWorld) -> None:
     for _ in range(95):
         submitted(world)
-    books = world.tasks.ledgers[OWNER]
+    books = world.tasks.books[OWNER, 0]
     ghosts = frozenset(f"task_ghost{i:03d}" for i in range(200))
-    world.tasks.ledgers[OWNER] = replace(books, active=ghosts)
+    world.tasks.books[OWNER, 0] = replace(books, active=ghosts)
     report = check(world, apply=True)
     assert report.left == 0
     assert {d.flaw.kind for d in report.differences} == {
@@ -198,7 +198,7 @@ def test_hundreds_of_wrong_ids_in_one_book_are_repaired_in_one_run(world: Memory
 def test_a_full_history_is_mended_within_its_bound(world: MemoryWorld) -> None:
     task = task_in(State.QUEUED, at=world.clock())
     task = put(world, replace(task, history=task.history * MAX_ENTRIES))
-    world.tasks.ledgers[OWNER] = Ledger(active=frozenset({task.id}), submitted=1)
+    world.tasks.books[OWNER, 0] = Ledger(active=frozenset({task.id}), submitted=1)
     assert check(world, apply=True).repaired == 1
     mended = world.tasks.tasks[task.id].history
     assert len(mended) == MAX_ENTRIES
@@ -224,7 +224,7 @@ def test_a_walk_that_runs_out_of_time_still_tells_what_it_saw(world: MemoryWorld
 
 def test_a_dead_letter_of_a_drifted_task_does_not_unbalance_it_further(world: MemoryWorld) -> None:
     task = submitted(world)
-    world.tasks.ledgers[OWNER] = Ledger()
+    world.tasks.books[OWNER, 0] = Ledger()
     assert check(world, apply=True).left == 0
     archive, message = MemoryArchive(), Message(task.id, 0)
     for number in (1, 2):

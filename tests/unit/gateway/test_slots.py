@@ -36,7 +36,7 @@ def test_a_dead_holders_place_is_free_within_the_lease_the_grace_and_the_sweeps(
     world: MemoryWorld,
 ) -> None:
     task = put(world, task_in(State.PROCESSING, at=world.clock(), budgets=NO_CRASH_LEFT))
-    world.tasks.ledgers[OWNER] = Ledger(active=frozenset({task.id}), submitted=1)
+    world.tasks.books[OWNER, 0] = Ledger(active=frozenset({task.id}), submitted=1)
     with pytest.raises(TooManyPendingTasks):
         submit(world)
     sweep_for(world, 3 * 60)

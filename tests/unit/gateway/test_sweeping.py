@@ -145,7 +145,7 @@ def test_a_cancel_that_a_dead_worker_never_saw_is_enforced(world: MemoryWorld) -
 @pytest.mark.parametrize("state", sorted(LIVE))
 def test_a_task_left_alone_in_any_live_state_ends(world: MemoryWorld, state: State) -> None:
     task = put(world, task_in(state, at=world.clock()))
-    world.tasks.ledgers[OWNER] = Ledger(active=frozenset({task.id}), submitted=1)
+    world.tasks.books[OWNER, 0] = Ledger(active=frozenset({task.id}), submitted=1)
     sweep_for(world, 25 * 3600, period=900)
     ended = world.tasks.tasks[task.id]
     assert ended.state.ended
