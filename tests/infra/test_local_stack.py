@@ -80,6 +80,14 @@ def test_an_unchanged_stack_is_deployed_again_without_a_new_synth(stack, monkeyp
         folder.rmdir()
 
 
+def test_a_diff_of_what_was_just_deployed_finds_nothing(stack, tmp_path):
+    app = str(assembly.synthesise("local"))
+    log = tmp_path / "diff.log"
+    # With --fail a difference ends the command with an error.
+    cdk.cdk(["diff", "**", "--app", app, "--fail"], log=log, variables=stack.client_variables)
+    assert "Number of stacks with differences: 0" in log.read_text()
+
+
 def test_the_cdk_sees_the_machines_proxies_but_not_its_aws_settings(monkeypatch):
     """A developer's profile must not decide where a local stack goes; npm needs the proxy."""
     monkeypatch.setenv("AWS_PROFILE", "prod")

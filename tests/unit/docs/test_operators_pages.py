@@ -9,6 +9,7 @@ import botocore.session
 import pytest
 from botocore import xform_name
 
+from taskgate.cli import exits
 from tests.unit.docs.test_commands_exist import ROOT, lines, words
 
 AWS = re.compile(r"(?:\$ )?aws (?P<service>[a-z0-9-]+) (?P<operation>[a-z0-9-]+)(?P<rest>.*)")
@@ -74,3 +75,20 @@ def test_every_event_metric_code_and_setting_that_a_page_names_is_a_word_of_the_
     # What the sweep did is told by a field for each kind of act.
     said = {word.removeprefix("did_") for word in named}
     assert {word for word in said if not re.search(rf"\b{word}\b", CODE)} == set()
+
+
+def test_what_a_page_shows_of_a_refusal_is_what_the_command_advises() -> None:
+    advised = [
+        re.escape(advice).replace(re.escape("{wait}"), r"\d+ s")
+        for advice in exits._BY_CODE.values()
+    ]
+    shown = [
+        block.group("advice")
+        for page in PAGES
+        for block in re.finditer(
+            r"^error: .*\n +(?P<advice>.+)$", page.read_text("utf-8"), re.MULTILINE
+        )
+    ]
+    assert len(shown) >= 2
+    for advice in shown:
+        assert any(re.fullmatch(known, advice) for known in advised), advice
