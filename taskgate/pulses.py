@@ -9,13 +9,22 @@ MAX_STAGE: Final = 64
 """Characters of a stage that are kept: a run may say it each second."""
 
 
+KINDS: Final = ("cancel_soft", "deadline", "cancel_hard", "lost")
+"""What a worker may be told, the weakest first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """What the gateway tells the worker of one attempt, through the pulse."""
 
     kind: str
-    """``cancel_soft``, ``cancel_hard``, ``lost`` or ``deadline``."""
+    """One of `KINDS`."""
     attempt: int
+
+    @property
+    def stronger(self) -> tuple[Signal, ...]:
+        """Words to the same attempt that this one, perhaps late, must not take back."""
+        return tuple(Signal(kind, self.attempt) for kind in KINDS[KINDS.index(self.kind) + 1 :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,9 @@ class Pulses(Protocol):
         """
 
     def signal(self, task_id: str, signal: Signal) -> None:
-        """Leave a word for the worker of an attempt; a newer attempt's pulse is left alone."""
+        """Leave a word for the worker of an attempt. A newer attempt's pulse is left alone, and so is a
+        stronger word to the same one: whoever was slow must not call a worker back to a lost run.
+        """
 
     def acknowledge(self, task_id: str, seen: Seen) -> None:
         """The attempt's worker has the signal. The first time of each kind stands."""

@@ -41,6 +41,10 @@ def decode_pulse(item: Item, now: int) -> Pulse | None:
     )
 
 
+def _text(signal: Signal) -> Value:
+    return s(f"{signal.kind}|{signal.attempt}")
+
+
 def _seen(text: str) -> Seen | None:
     kind, _, rest = text.partition("|")
     attempt, _, at = rest.partition("|")
@@ -67,13 +71,17 @@ class DynamoPulses:
         return found
 
     def signal(self, task_id: str, signal: Signal) -> None:
+        stronger = {f":stronger{i}": _text(told) for i, told in enumerate(signal.stronger)}
+        condition = "(attribute_not_exists(#pk) OR #attempt <= :attempt)"
+        if stronger:
+            condition += f" AND NOT #signal IN ({', '.join(stronger)})"
         try:
             with available():
                 self._client.update_item(
                     TableName=self._table,
                     Key=pulse_key(task_id),
                     UpdateExpression="SET #signal = :signal, #attempt = :attempt, #expires = :expires",
-                    ConditionExpression="attribute_not_exists(#pk) OR #attempt <= :attempt",
+                    ConditionExpression=condition,
                     ExpressionAttributeNames={
                         "#pk": "pk",
                         "#signal": "signal",
@@ -81,13 +89,14 @@ class DynamoPulses:
                         "#expires": "expires_at",
                     },
                     ExpressionAttributeValues={
-                        ":signal": s(f"{signal.kind}|{signal.attempt}"),
+                        **stronger,
+                        ":signal": _text(signal),
                         ":attempt": n(signal.attempt),
                         ":expires": n(self._expiry()),
                     },
                 )
         except ClientError as error:
-            # A newer attempt beats already: the word is for nobody.
+            # A newer attempt beats already, or the worker was told more: the word is for nobody.
             if code_of(error) != "ConditionalCheckFailedException":
                 raise
 

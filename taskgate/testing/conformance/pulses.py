@@ -65,6 +65,17 @@ class PulsesConformance:
         world.ports.pulses.signal(held.id, Signal("lost", 1))
         assert world.ports.pulses.get(held.id) == newer
 
+    @pytest.mark.parametrize("late", ["cancel_soft", "deadline", "cancel_hard"])
+    def test_a_word_that_comes_late_takes_no_stronger_one_back(
+        self, world: World, late: str
+    ) -> None:
+        held, pulses = world.claim(world.new(State.QUEUED)), world.ports.pulses
+        for kind in ("cancel_soft", late, "lost", late):
+            pulses.signal(held.id, Signal(kind, 1))
+        assert pulses.beat(_beat(held, world.ports.now())).signal == Signal("lost", 1)
+        pulses.signal(held.id, Signal(late, 2))
+        assert pulses.get(held.id).signal == Signal(late, 2)  # type: ignore[union-attr]
+
 
 def _beat(task: Task, at: int, progress: float = 0.5) -> Pulse:
     return Pulse(

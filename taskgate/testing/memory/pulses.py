@@ -32,7 +32,7 @@ class MemoryPulses:
             old = self.pulses.get(task_id) or Pulse(task_id=task_id, attempt=signal.attempt)
             if old.attempt < signal.attempt:
                 old = Pulse(task_id=task_id, attempt=signal.attempt)
-            if old.attempt == signal.attempt:
+            if old.attempt == signal.attempt and old.signal not in signal.stronger:
                 self.pulses[task_id] = replace(old, signal=signal)
 
     def acknowledge(self, task_id: str, seen: Seen) -> None:
