@@ -64,6 +64,8 @@ ENVIRONMENT: Final = Environment(
 )
 LANES: Final = ("cpu-high", "cpu-normal", "cpu-low")
 LONGEST_LIFE: Final = 120 * 3600
+IDLE_AFTER: Final = 3 * 3600
+"""Seconds after which workers that find all lanes empty look into them less often."""
 MASTER: Final = bytes(range(32))
 MODEL: Final = Failure(ErrorCode.MODEL_ERROR, "no", ErrorClass.TRANSIENT)
 INPUT: Final = Failure(ErrorCode.INVALID_INPUT, "no", ErrorClass.PERMANENT)
@@ -152,6 +154,8 @@ class Simulation:
         self._coming = 0
         """Submits that are not answered yet: the intake is paused, and they come back."""
         self._done: set[str] = set()
+        self._open = ""
+        """A task that was not settled when we last looked: as a rule it still is not."""
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._order, self._names = itertools.count(), itertools.count(1)
         self.ports, self.switches = self._flaky(0), KnownSwitches()
@@ -380,7 +384,12 @@ class Simulation:
                 machine.ends_at = self.clock() + self.rng.randint(1_000, 120_000)
                 return 1
             return 0
-        return self.rng.uniform(1, 4)
+        return self.rng.uniform(1, 4) * self._idling()
+
+    def _idling(self) -> int:
+        """How much longer a worker rests: hours after the last task callbacks may still be owed."""
+        late = self.clock() > self.start + IDLE_AFTER * 1000
+        return 20 if late and not self.world.lanes.total() else 1
 
     def _plan(self) -> str:
         names = ("succeed", "model", "input", "child", "hang", "snooze")
@@ -507,5 +516,12 @@ class Simulation:
     def _settled(self) -> bool:
         if self.clock() < self.start + 901_000 or self.world.lanes.total() or self._coming:
             return False
-        tasks = self.world.tasks.tasks.values()
-        return all(t.state.ended and not t.owes for t in tasks)
+        tasks = self.world.tasks.tasks
+        if self._open and not _at_rest(tasks[self._open]):
+            return False
+        self._open = next((i for i, task in tasks.items() if not _at_rest(task)), "")
+        return not self._open
+
+
+def _at_rest(task: Task) -> bool:
+    return task.state.ended and not task.owes
