@@ -64,7 +64,7 @@ model: $(READY) ## Walk every interleaving of all small worlds (some ten minutes
 	TASKGATE_WHOLE_MODEL=1 $(VENV)/pytest tests/simulation/test_model.py -q -s -n 2 --dist load
 
 crash-points: $(READY) ## A fault at every AWS call of a task's life, print the number of points
-	$(VENV)/pytest tests/integration/test_crash_points.py -q -rP -n 2 | grep -E '^crash points|^FAILED|^[0-9]+ (passed|failed)'
+	$(VENV)/pytest tests/integration/test_crash_points*.py -q -rP -n 2 | grep -E '^crash points|^FAILED|^[0-9]+ (passed|failed)'
 
 least-privilege: $(READY) ## Record the calls of every deployed room, and hold them against its role
 	$(VENV)/python -m tests.privilege

@@ -74,8 +74,11 @@ class Wire:
 
     def tap(self, ports: Ports) -> None:
         """Sit between the clients of these ports and the network."""
-        clients = {id(c): c for c in (p._client for p in _adapters(ports))}  # noqa: SLF001
-        for client in clients.values():
+        self.tap_clients(*(port._client for port in _adapters(ports)))  # noqa: SLF001
+
+    def tap_clients(self, *clients: Any) -> None:
+        """The same for clients by themselves; one that is named twice is tapped once."""
+        for client in {id(client): client for client in clients}.values():
             client.meta.events.register("before-call", self._called)
             session = client._endpoint.http_session  # noqa: SLF001
             session.send = self._wrapped(session.send)
@@ -136,4 +139,5 @@ def _answer(request: AWSPreparedRequest, code: str, extra: dict[str, Any]) -> AW
 
 
 def _adapters(ports: Ports) -> tuple[Any, ...]:
-    return (ports.tasks, ports.pulses, ports.lanes, ports.results)
+    more = (port for port in (ports.bulks, ports.switches) if port is not None)
+    return (ports.tasks, ports.pulses, ports.lanes, ports.results, *more)
