@@ -11,6 +11,7 @@ from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from functions.http.times import when
+from taskgate.gateway.outbox import relating
 from taskgate.gateway.views import estimating, explaining
 from taskgate.gateway.views.debts import Debts, OwedCallback
 from taskgate.gateway.views.estimating import Estimate, Quantiles
@@ -19,7 +20,9 @@ from taskgate.receivers import Health
 
 
 def explain(desk: Desk, asked: Asked) -> Response[str]:
-    """`GET /v1/tasks/{task_id}/explain`: 2 calls, and 3 more while the task waits in its lane."""
+    """`GET /v1/tasks/{task_id}/explain`: 2 calls, 3 more while the task waits in its lane, 1 for
+    each level of what follows one that has ended.
+    """
     asked.query()
     told = explaining.explained(
         desk.ports,
@@ -29,7 +32,10 @@ def explain(desk: Desk, asked: Asked) -> Response[str]:
         desk.room.environment.beat,
         desk.retention,
     )
-    return answer(_shown(told, estimating.estimate(desk.ports, told)))
+    shown = _shown(told, estimating.estimate(desk.ports, told))
+    if follows := relating.sentence(told.task, relating.relations(desk.ports, told.task)):
+        shown["sentences"].append(follows)
+    return answer(shown)
 
 
 def _shown(told: Explanation, estimate: Estimate | None) -> dict[str, Any]:

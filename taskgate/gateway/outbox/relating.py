@@ -1,11 +1,12 @@
 """A task's relations: what follows it, and how the chain of all that follows stands.
 
 A child's id is derived from its parent's, so nobody has to look for it. There is none before the
-parent has ended.
+parent has ended; one that was given another life may have some from before.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,20 +43,36 @@ class Relations:
 
 
 def relations(ports: Ports, task: Task) -> Relations:
-    """No call when nothing follows or the task lives; else 1 for each level that has ended."""
+    """No call when nothing follows or the task lives its first life; else 1 for each level."""
     if not task.follow_ups:
         return Relations()
     levels = list(_levels(ports, task))
     return Relations(tuple(levels[0]), _state([task, *(c.task for level in levels for c in level)]))
 
 
+def sentence(task: Task, found: Relations) -> str | None:
+    """How what follows it stands, in plain words; None while nothing of it is on record."""
+    states = Counter(child.task.state for child in found.children if child.task)
+    if not states:
+        return None
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    told = f"What follows it: {counts}."
+    if task.generation and states[State.CANCELED]:
+        told += " What was canceled with an earlier end stays so, whatever becomes of it now."
+    return told
+
+
 def _levels(ports: Ports, task: Task) -> Iterator[list[Child]]:
     above = [task]
     while ids := [child_id(t.id, n) for t in above for n in range(t.follow_ups)]:
-        # What follows a task that lives cannot be on record.
-        known = ports.tasks.get_many(ids) if any(t.state.ended for t in above) else {}
+        # What follows a task that has never ended cannot be on record.
+        known = ports.tasks.get_many(ids) if any(map(_has_ended, above)) else {}
         yield [Child(i, known.get(i)) for i in ids]
         above = list(known.values())
+
+
+def _has_ended(task: Task) -> bool:
+    return task.state.ended or task.generation > 0
 
 
 def _state(tasks: Iterable[Task | None]) -> ChainState:

@@ -137,6 +137,44 @@ def test_canceling_the_first_task_cancels_the_whole_chain(api: ApiWorld) -> None
     assert len(api.tasks) == 3
 
 
+def test_a_chain_whose_first_task_is_given_another_life_says_that_the_rest_stays_canceled(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = api.submitted(chained(TEXT, TEXT))
+    api.fail(api.claim())
+    api.settle()
+
+    def seen() -> tuple[Any, ...]:
+        whole = api.get(f"/v1/tasks/{task_id}").json
+        children = {child["state"] for child in whole["children"]}
+        return whole["state"], children, whole["chain"]["state"]
+
+    stays = "What was canceled with an earlier end stays so, whatever becomes of it now."
+    explained = f"/v1/tasks/{task_id}/explain"
+    assert seen() == ("failed", {"canceled"}, "failed")
+    assert "What follows it: 2 canceled." in api.get(explained).json["sentences"]
+    api.post(f"/v1/tasks/{task_id}/retry")
+    assert seen() == ("queued", {"canceled"}, "running")
+    assert f"What follows it: 2 canceled. {stays}" in api.get(explained).json["sentences"]
+    api.succeed(api.claim(), tmp_path, "image.png")
+    api.settle()
+    assert seen() == ("succeeded", {"canceled"}, "canceled")
+    assert f"What follows it: 2 canceled. {stays}" in api.get(explained).json["sentences"]
+
+
+def test_one_that_is_given_another_life_before_its_rest_is_on_record_runs_whole(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = api.submitted(chained(TEXT))
+    api.fail(api.claim())
+    api.post(f"/v1/tasks/{task_id}/retry")
+    api.settle()
+    assert api.get(f"/v1/tasks/{task_id}").json["children"][0]["state"] is None
+    api.succeed(api.claim(), tmp_path, "image.png")
+    api.settle()
+    assert api.get(f"/v1/tasks/{task_id}").json["children"][0]["state"] == "queued"
+
+
 def test_each_task_of_a_chain_has_a_callback_of_its_own(api: ApiWorld, tmp_path: Path) -> None:
     url = "https://hooks.example.com/{}"
     body = chained({**TEXT, "callback_url": url.format("second")})
