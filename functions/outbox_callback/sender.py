@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Final, cast
 
@@ -106,6 +107,15 @@ class _Failed(Exception):
         self.reason, self.detail = reason, detail
 
 
+class _FinalAnswer(HTTPResponse):
+    """The answer itself. What announces it (102, 103) is skipped, as http.client skips 100 alone."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        announces = 100 <= status < 200 and status != HTTPStatus.SWITCHING_PROTOCOLS
+        return version, HTTPStatus.CONTINUE if announces else status, reason
+
+
 def retry_after_of(header: str | None, now: datetime | None = None) -> float | None:
     """Seconds from now, given as a number or as a date; None when it says nothing."""
     if header is None:
@@ -155,7 +165,7 @@ def _answer(wire: Wire, request: bytes) -> HTTPResponse:
 
 def _read(wire: Wire) -> HTTPResponse:
     """The head of the answer; the rest is read to its end, or to our bound, and thrown away."""
-    response = HTTPResponse(cast("socket.socket", wire), method="POST")
+    response = _FinalAnswer(cast("socket.socket", wire), method="POST")
     with closing(response):
         response.begin()
         if wire.ended:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from taskgate.errors import IllegalTransition
-from taskgate.lifecycle.change import Change, Stamp, rested
+from taskgate.lifecycle.change import Change, Stamp, require, rested
 from taskgate.lifecycle.states import Verb
 from taskgate.task import Callback, CallbackState, Duty, Task, Tried
 
@@ -61,6 +61,14 @@ def tried_again_at(task: Task, stamp: Stamp, tried: Tried, at: int) -> Change:
     """The attempt failed; the next is at `at` (epoch ms)."""
     callback = _counted(task, tried, CallbackState.PENDING)
     return rested(task, stamp, owed_at=max(at, stamp.at + 1), callback=callback)
+
+
+def tried_beside(task: Task, stamp: Stamp, tried: Tried) -> Change:
+    """An attempt came to its end after somebody had asked for the callback anew: only it is listed."""
+    require(task, Verb.REDELIVER)
+    counted = _counted(task, tried, task.callback.state if task.callback else CallbackState.PENDING)
+    schedule = task.callback.schedule if task.callback else 0
+    return rested(task, stamp, callback=replace(counted, schedule=schedule))
 
 
 def redeliver(task: Task, stamp: Stamp) -> Change:

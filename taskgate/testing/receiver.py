@@ -37,6 +37,8 @@ class Behaviour:
     """Seconds of silence before the first byte."""
     every: float = 0.0
     """Seconds before each further byte; 0 sends all at once."""
+    at_once: int = 0
+    """So many bytes come before the drip begins."""
     reset: bool = False
     """End with a TCP reset, not with a close."""
 
@@ -90,6 +92,12 @@ def floods(size: int, status: int = 200) -> Behaviour:
 def drips(status: int = 200, *, every: float = 0.05, size: int = 1000) -> Behaviour:
     """An answer that comes byte by byte, from its first one."""
     return Behaviour(answer=_answer(status, b"x" * size, {}), every=every)
+
+
+def drips_its_body(status: int = 200, *, every: float = 0.05, size: int = 10_000) -> Behaviour:
+    """A whole head at once, then a body that comes byte by byte."""
+    answer = _answer(status, b"x" * size, {})
+    return Behaviour(answer=answer, every=every, at_once=len(answer) - size)
 
 
 def raw(answer: bytes) -> Behaviour:
@@ -205,7 +213,9 @@ class Receiver:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         elif not behaviour.every:
             sock.sendall(behaviour.answer)
-        for byte in behaviour.answer if behaviour.every else b"":
+        drip = behaviour.answer if behaviour.every else b""
+        sock.sendall(drip[: behaviour.at_once])
+        for byte in drip[behaviour.at_once :]:
             if self._leaving.wait(behaviour.every):
                 return
             sock.sendall(bytes([byte]))

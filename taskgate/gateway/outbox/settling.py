@@ -22,7 +22,7 @@ from taskgate.gateway.outbox.delivering import Attempt, Delivered, Go, PutOff, T
 from taskgate.gateway.outbox.following import create_follow_ups
 from taskgate.gateway.stamps import stamp
 from taskgate.lifecycle import owing
-from taskgate.lifecycle.change import Stamp
+from taskgate.lifecycle.change import Change, Stamp
 from taskgate.lifecycle.history import cap_bytes
 from taskgate.lifecycle.states import Verb
 from taskgate.ports import Due, Ports
@@ -224,16 +224,28 @@ class Outbox:
         )
         decision = delivering.decide(attempt, task.callback.schedule + 1, now=now, draw=self.draw())
         if isinstance(decision, Delivered):
-            self.ports.tasks.apply(owing.delivered(task, self._stamp(), tried))
+            self._listed(owing.delivered(task, self._stamp(), tried), task, tried)
             return "delivered"
         if isinstance(decision, TryAt):
             change = owing.tried_again_at(task, self._stamp(), tried, decision.when)
-            self.ports.tasks.apply(change)
+            self._listed(change, task, tried)
             self._errand(task, decision.when)
             return "failed"
-        self.ports.tasks.apply(owing.given_up(task, self._stamp(), tried))
+        self._listed(owing.given_up(task, self._stamp(), tried), task, tried)
         event("callback_given_up", task=task.id, reason=decision.reason)
         return "given_up"
+
+    def _listed(self, change: Change, task: Task, tried: Tried) -> None:
+        """Put on record what came of the attempt. If somebody asked for the callback anew meanwhile,
+        it stays owed, and this attempt is listed all the same.
+        """
+        try:
+            self.ports.tasks.apply(change)
+        except Refused as refused:
+            now = refused.current
+            if now and now.state.ended and now.generation == task.generation and now.callback:
+                self.ports.tasks.apply(owing.tried_beside(now, self._stamp(), tried))
+            raise
 
     def _put_off(self, task: Task, until: int) -> str:
         self.ports.tasks.apply(owing.put_off(task, self._stamp(), until))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -173,6 +174,28 @@ def test_a_redelivery_starts_the_schedule_anew_and_does_not_wait_for_the_old_one
     api.post(f"/v1/tasks/{task_id}/callback/redeliver")
     api.settle()
     assert len(api.letters) == 5
+
+
+def test_an_attempt_under_way_while_one_asks_again_is_listed_and_the_asked_one_follows(
+    api: ApiWorld, tmp_path: Path
+) -> None:
+    task_id = api.submitted(asking())
+    api.succeed(api.claim(), tmp_path)
+    path = f"/v1/tasks/{task_id}/callback"
+    post = api.outbox.courier
+
+    def slow(url: str, headers: Any, body: bytes) -> Attempt:
+        api.world.clock.advance(9)
+        if len(api.letters) == 0:
+            assert api.post(f"{path}/redeliver").status == 202
+        return post(url, headers, body)
+
+    api.outbox = replace(api.outbox, courier=slow)
+    api.receiver_says = [Attempt(500, Reason.SERVER_ERROR, 9000)]
+    api.settle()
+    seen = api.get(path).json
+    assert [t["status"] for t in seen["latest"]] == [500, 204]
+    assert (seen["state"], seen["tries"]) == ("delivered", 2)
 
 
 def test_a_redelivery_stands_in_the_history_with_who_asked_and_when(

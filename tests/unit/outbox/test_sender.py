@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 import time
+import zlib
 from datetime import UTC, datetime
 
 import pytest
@@ -24,6 +25,7 @@ from taskgate.testing.receiver import (
     Receiver,
     breaks_off,
     drips,
+    drips_its_body,
     floods,
     hangs,
     raw,
@@ -125,6 +127,7 @@ def test_a_redirect_is_never_followed_there_is_no_second_connection(local, statu
         (says(410), Reason.GONE),
         (hangs(), Reason.TIMEOUT),
         (drips(every=0.05), Reason.TIMEOUT),
+        (drips_its_body(every=0.05), Reason.TIMEOUT),
         (breaks_off(), Reason.RESET),
         (resets(), Reason.RESET),
         (raw(b""), Reason.RESET),
@@ -133,6 +136,8 @@ def test_a_redirect_is_never_followed_there_is_no_second_connection(local, statu
         (raw(b"\x00" * 100_000), Reason.MALFORMED),
         (raw(b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 50_000), Reason.MALFORMED),
         (raw(b"HTTP/1.1 200 OK\r\n" + b"a" * 200_000 + b": b\r\n\r\n"), Reason.MALFORMED),
+        (raw(b"HTTP/1.1 200 OK\r\na: " + b"b" * 1_000_000 + b"\r\n\r\n"), Reason.MALFORMED),
+        (raw(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n"), Reason.MALFORMED),
         (raw(b"HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n"), Reason.MALFORMED),
         (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 5000), Reason.MALFORMED),
         (raw(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"), Reason.RESET),
@@ -159,6 +164,7 @@ def test_whatever_else_a_receiver_does_has_a_reason_and_is_no_delivery(
         b"HTTP/1.0 200 OK\r\n\r\n",
         b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok",
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ],
 )
@@ -177,6 +183,17 @@ def test_a_huge_answer_is_read_to_64_kb_and_its_status_counts(local, monkeypatch
         attempt = local.send(receiver.url, BODY, {})
     assert (attempt.status, attempt.reason) == (200, Reason.OK)
     assert sum(read) == 64 * 1024
+
+
+def test_a_bomb_of_gzip_is_never_unpacked(local, monkeypatch):
+    """What a receiver packs stays packed: the body is counted as it comes and thrown away."""
+    for name in ("decompress", "decompressobj"):
+        monkeypatch.setattr(zlib, name, lambda *a, **k: pytest.fail("unpacked"))
+    bomb = b"\x1f\x8b" + b"\x00" * 50_000
+    with Receiver(says(200, bomb, content_encoding="gzip")) as receiver:
+        attempt = local.send(receiver.url, BODY, {})
+    assert (attempt.status, attempt.reason) == (200, Reason.OK)
+    assert "accept-encoding" not in receiver.arrived[0].headers
 
 
 def test_an_answer_before_the_whole_request_was_read_counts():
@@ -283,6 +300,19 @@ def test_a_certificate_of_an_unknown_authority_is_refused_and_nothing_is_sent(au
         url = f"https://{NAME}:{receiver.port}/"
         attempt = trusting(authority).send(url, BODY, {})
     assert attempt.reason is Reason.TLS
+    assert receiver.arrived == []
+
+
+def test_a_certificate_that_signed_itself_is_told_as_such(tmp_path):
+    """The usual one of a receiver that somebody has just set up."""
+    own, chain = trustme.CA(), tmp_path / "own.pem"
+    chain.write_bytes(own.private_key_pem.bytes() + own.cert_pem.bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    with Receiver(says(204), tls=context) as receiver:
+        attempt = trusting(trustme.CA()).send(f"https://{NAME}:{receiver.port}/", BODY, {})
+    assert (attempt.status, attempt.reason) == (None, Reason.TLS)
+    assert attempt.detail == "self-signed certificate"
     assert receiver.arrived == []
 
 
