@@ -1,6 +1,7 @@
 """What ended tasks leave behind, and that its removal is counted.
 
-Pulses are not among it: they go by their TTL, see docs/decisions/0009-pulses-go-by-ttl.md.
+Pulses and uploads are not among it: they go by TTL and by the bucket's rule, see docs/decisions/0009-pulses-go-by-ttl.md
+and docs/decisions/0010-uploads-have-no-record.md.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ class Leftover(StrEnum):
     """Files of attempts that did not count."""
     SALVAGE = "salvage"
     """What a run had made when it was stopped, past the time in which it is of use."""
-    UPLOADS = "uploads"
-    """Inputs that a task was given as files."""
 
 
 def cleaned(task: Task, kind: Leftover, objects: int) -> None:
