@@ -31,6 +31,7 @@ def explain(desk: Desk, asked: Asked) -> Response[str]:
         desk.switches.now(desk.ports),
         desk.room.environment.beat,
         desk.retention,
+        desk.catalog,
     )
     shown = _shown(told, estimating.estimate(desk.ports, told))
     if follows := relating.sentence(told.task, relating.relations(desk.ports, told.task)):

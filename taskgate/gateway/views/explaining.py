@@ -6,10 +6,11 @@ lane is SQS's own guess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from taskgate.catalog import Catalog, TaskType
 from taskgate.errors import Unavailable
 from taskgate.events import swallowed
 from taskgate.gateway.views import canceling
@@ -86,10 +87,11 @@ def explained(
     switches: Switches = NOTHING_PAUSED,
     beat: int | None = None,
     keep: Retention = FOREVER,
+    catalog: Catalog | None = None,
 ) -> Explanation:
     """The task, explained to its owner or to an operator: 2 calls, and 2 more while it waits.
 
-    `beat` is in seconds; without it nothing is said of workers.
+    `beat` is in seconds; without it nothing is said of workers, nor of its type without the catalog.
     """
     principal.require("tasks:read")
     task, pulse = ports.tasks.get_with_pulse(task_id)
@@ -108,6 +110,7 @@ def explained(
         receiver=receiver,
         switches=switches,
         workers=workers,
+        kind=catalog.find(task.type) if catalog else None,
     )
 
 
@@ -121,11 +124,12 @@ def explain(
     receiver: Health | None = None,
     switches: Switches = NOTHING_PAUSED,
     workers: int | None = None,
+    kind: TaskType | None = None,
 ) -> Explanation:
     """The whole story from the record, the pulse of the present attempt and the lane's count.
 
     `receiver` is how the one whom the task still has to call back has answered lately; `workers` how
-    many of its pool are there.
+    many of its pool are there; `kind` is its type, while it is served.
     """
     stand = _stand(task, now, switches, workers)
     holder, look, owes = _holder(task, pulse), next_look(task, now), debts_of(task, receiver)
@@ -136,7 +140,7 @@ def explain(
         held_back(stand.switch, now),
         stand.waits_for and f"It waits for {stand.waits_for}.",
         _lane(task, waiting),
-        _capped(task),
+        *_caps(task, kind),
         *debt_sentences(task, owes, now),
         look_sentence(look, now),
         limit_sentence(stand.limit, now),
@@ -239,10 +243,13 @@ def _lane(task: Task, waiting: int | None) -> str | None:
     return f"About {waiting} {wait} in lane {task.lane}; tenants take turns, so its place is not known."
 
 
-def _capped(task: Task) -> str | None:
-    if task.state not in IN_LANE or task.max_processing is None:
-        return None
-    return f"Of your tenant, at most {task.max_processing} run at the same time."
+def _caps(task: Task, kind: TaskType | None) -> Iterator[str]:
+    if task.state not in IN_LANE:
+        return
+    if task.max_processing is not None:
+        yield f"Of your tenant, at most {task.max_processing} run at the same time."
+    if kind and kind.max_processing is not None:
+        yield f"Of its type, at most {kind.max_processing} run at the same time, whoever's they are."
 
 
 def _budgets(task: Task) -> str | None:

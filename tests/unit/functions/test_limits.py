@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from taskgate.catalog import CATALOG, Catalog
 from taskgate.plans import FREE, OPERATOR
 from taskgate.principal import SCOPES
 from taskgate.task import Owner
@@ -64,6 +65,16 @@ def test_a_task_that_waits_under_a_cap_says_so(api: ApiWorld) -> None:
     assert said not in api.get(f"/v1/tasks/{task_id}/explain", capped).text
     other = api.submitted()
     assert "at the same time" not in api.get(f"/v1/tasks/{other}/explain").text
+
+
+def test_a_task_that_waits_under_a_cap_of_its_type_says_so() -> None:
+    kinds = [replace(kind, max_processing=4) for kind in CATALOG]
+    api = ApiWorld(Catalog(kinds))
+    said = "Of its type, at most 4 run at the same time, whoever's they are."
+    task_id = api.submitted()
+    assert said in api.get(f"/v1/tasks/{task_id}/explain").json["sentences"]
+    api.claim()
+    assert said not in api.get(f"/v1/tasks/{task_id}/explain").text
 
 
 def test_a_retry_is_no_way_past_the_limit_of_unfinished_tasks_but_for_an_operator(
