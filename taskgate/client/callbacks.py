@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +23,23 @@ class FollowUp:
     input: Mapping[str, Any]
     priority: str = "normal"
     callback_url: str | None = None
-    callback_events: Sequence[str] | None = None
-    then: Sequence[FollowUp | Mapping[str, Any]] = ()
+    callback_events: str | Sequence[str] | None = None
+    then: Then = ()
 
 
-def follow_ups(then: Sequence[FollowUp | Mapping[str, Any]]) -> list[dict[str, Any]]:
+Then = FollowUp | Mapping[str, Any] | Sequence[FollowUp | Mapping[str, Any]]
+"""What follows: several tasks, or one."""
+
+
+def follow_ups(then: Then) -> list[dict[str, Any]]:
     """The follow-ups as the gateway takes them; a mapping is taken as it is."""
-    return [_body(step) if isinstance(step, FollowUp) else dict(step) for step in then]
+    steps = [then] if isinstance(then, FollowUp | Mapping) else then
+    return [_body(step) if isinstance(step, FollowUp) else dict(step) for step in steps]
+
+
+def events_of(events: str | Iterable[str] | None) -> list[str] | None:
+    """What to tell of: several events, or one."""
+    return [events] if isinstance(events, str) else None if events is None else list(events)
 
 
 def _body(step: FollowUp) -> dict[str, Any]:
@@ -38,7 +48,7 @@ def _body(step: FollowUp) -> dict[str, Any]:
         "input": dict(step.input),
         "priority": step.priority,
         "callback_url": step.callback_url,
-        "callback_events": list(step.callback_events) if step.callback_events else None,
+        "callback_events": events_of(step.callback_events),
         "then": follow_ups(step.then) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from taskgate.client.answers import (
     workers_of,
 )
 from taskgate.client.backoff import Backoff
-from taskgate.client.callbacks import Callbacks, FollowUp, follow_ups
+from taskgate.client.callbacks import Callbacks, Then, events_of, follow_ups
 from taskgate.client.downloading import download
 from taskgate.client.errors import NotConfigured, Refused
 from taskgate.client.handle import OnSubmit, OnUpdate, TaskHandle
@@ -73,8 +73,8 @@ class Taskgate(Steering, Callbacks, Uploads):
         expected_seconds: int | None = None,
         timeouts: Mapping[str, int] | None = None,
         callback_url: str | None = None,
-        callback_events: Iterable[str] | None = None,
-        then: Sequence[FollowUp | Mapping[str, Any]] = (),
+        callback_events: str | Iterable[str] | None = None,
+        then: Then = (),
         idempotency_key: str | None = None,
         reuse: bool = True,
         traceparent: str | None = None,
@@ -102,7 +102,7 @@ class Taskgate(Steering, Callbacks, Uploads):
             "expected_seconds": expected_seconds,
             "timeouts": dict(timeouts) if timeouts else None,
             "callback_url": callback_url,
-            "callback_events": None if callback_events is None else list(callback_events),
+            "callback_events": events_of(callback_events),
             "then": follow_ups(then) or None,
             "reuse": None if reuse else False,
         }

@@ -99,3 +99,29 @@ def test_the_secrets_are_a_tuple_with_the_newest_first(
 ) -> None:
     gateway.answers("GET /v1/webhook-secrets", Answer(body={"secrets": ["whsec_b", "whsec_a"]}))
     assert client.webhook_secrets() == ("whsec_b", "whsec_a")
+
+
+def test_one_event_and_one_follow_up_may_be_given_alone(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    """A text is a sequence of its letters, and a mapping one of its keys."""
+    gateway.answers("POST /v1/tasks", Answer(202, {"id": "task_1", "state": "queued"}))
+    alone = FollowUp(
+        type="b", input={}, callback_url="https://x.example", callback_events="task.failed"
+    )
+    for then in (alone, {"type": "b", "input": {}}):
+        client.submit(
+            "a", {}, callback_url="https://x.example", callback_events="task.failed", then=then
+        )
+    first, second = (seen.json for seen in gateway.asked("POST /v1/tasks"))
+    assert first["callback_events"] == ["task.failed"]
+    assert first["then"][0]["callback_events"] == ["task.failed"]
+    assert second["then"] == [{"type": "b", "input": {}}]
+
+
+def test_no_event_at_all_is_sent_as_such_and_not_taken_for_the_usual_ones(
+    gateway: FakeGateway, client: Taskgate
+) -> None:
+    gateway.answers("POST /v1/tasks", Answer(202, {"id": "task_1", "state": "queued"}))
+    client.submit("a", {}, then=FollowUp(type="b", input={}, callback_events=[]))
+    assert gateway.seen[0].json["then"][0]["callback_events"] == []
