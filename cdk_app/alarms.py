@@ -1,12 +1,13 @@
 """The alarms. Each has a page in the runbook, and a word on what silence means to it.
 
 Silence is chosen alarm by alarm: what must be heard from is breaching when it is silent, what counts
-mishaps is not, and what is published with each run keeps its last word until the next.
+mishaps is not, and what is published with each run keeps its last word until the next. Where silence is
+breaching, a new alarm waits for the first word: a stage that was just deployed pages nobody.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
@@ -230,4 +231,20 @@ class Alarms(Construct):
             "evaluation_periods": periods,
             "datapoints_to_alarm": datapoints or periods,
         }
-        self.alarms.append(cloudwatch.Alarm(self, name, **arguments))
+        alarm = cloudwatch.Alarm(self, name, **arguments)
+        if silence is HEARTBEAT:
+            _warm_up(alarm, metric, periods)
+        self.alarms.append(alarm)
+
+
+def _warm_up(alarm: cloudwatch.Alarm, metric: cloudwatch.IMetric, periods: int) -> None:
+    """Until its window can be full, and one period for the first run to come.
+
+    It ends early, as soon as the window is full.
+    """
+    period = cast("cloudwatch.Metric", metric).period.to_minutes()
+    cast(
+        "cloudwatch.CfnAlarm", alarm.node.default_child
+    ).warm_up_configuration = cloudwatch.CfnAlarm.WarmUpConfigurationProperty(
+        warm_up_period_duration_in_minutes=int(period * (periods + 1))
+    )

@@ -70,6 +70,25 @@ def test_every_alarm_has_chosen_what_silence_means(alarms):
         assert alarm["TreatMissingData"] == SILENCE[kind_of(name)], name
 
 
+@pytest.mark.parametrize("name", ON_AWS)
+def test_a_stage_that_was_just_deployed_pages_nobody_until_its_first_runs_could_speak(
+    observed, name
+):
+    warm = {
+        alarm["AlarmName"]: alarm["WarmUpConfiguration"]["WarmUpPeriodDurationInMinutes"]
+        for alarm in observed(name).properties(ALARM)
+        if "WarmUpConfiguration" in alarm
+    }
+    breaching = [
+        a for a in observed(name).properties(ALARM) if a["TreatMissingData"] == "breaching"
+    ]
+    assert len(breaching) == len(warm) == 3
+    for alarm in breaching:
+        window = alarm["EvaluationPeriods"] * alarm["Period"]
+        # One run more than the window holds, and no more: a sweep that never began is known soon.
+        assert warm[alarm["AlarmName"]] * 60 == window + alarm["Period"]
+
+
 def test_every_alarm_leads_to_a_page_of_the_runbook_that_is_there(alarms):
     for name, alarm in alarms.items():
         page = re.search(r"See (docs/runbook/[a-z-]+\.md)$", alarm["AlarmDescription"])
