@@ -8,9 +8,9 @@ this one class, so a variable cannot be spelled twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Final
+from typing import Any, Final
 
 from taskgate import metrics, variables
 from taskgate.capacity import Host, PoolCapacity, Workers
@@ -268,34 +268,16 @@ class Environment:
         One that has a default may be missing: a stack of an earlier version does not write it.
         """
         environ = {**_defaults(), **environ}
-        return cls(
-            stage=variables.text(environ, "stage"),
-            tasks_table=variables.text(environ, "tasks_table"),
-            ephemeral_table=variables.text(environ, "ephemeral_table"),
-            results_bucket=variables.text(environ, "results_bucket"),
-            lanes=variables.mapping(environ, "lanes"),
-            clock_shards=variables.whole(environ, "clock_shards"),
-            beat=variables.whole(environ, "beat"),
-            lease=variables.whole(environ, "lease"),
-            send_check=variables.whole(environ, "send_check"),
-            stall_grace=variables.whole(environ, "stall_grace"),
-            cancel_grace=variables.whole(environ, "cancel_grace"),
-            cell=variables.text(environ, "cell"),
-            errands=variables.text(environ, "errands"),
-            webhook_master=variables.text(environ, "webhook_master"),
-            webhook_versions=variables.wholes(environ, "webhook_versions"),
-            trusted_issuer=variables.text(environ, "trusted_issuer"),
-            event_bus=variables.text(environ, "event_bus"),
-            otlp_endpoint=variables.text(environ, "otlp_endpoint"),
-            result_days=variables.whole(environ, "result_days"),
-            record_days=variables.whole(environ, "record_days"),
-            lane_limit=variables.whole(environ, "lane_limit"),
-            salvage_seconds=variables.whole(environ, "salvage_seconds"),
-            upload_days=variables.whole(environ, "upload_days"),
-            upload_bytes=variables.whole(environ, "upload_bytes"),
-        )
+        return cls(**{f.name: _READERS[f.type](environ, f.name) for f in fields(cls)})
 
 
+_READERS: Final[Mapping[Any, Callable[[Mapping[str, str], str], Any]]] = {
+    "str": variables.text,
+    "int": variables.whole,
+    "tuple[int, ...]": variables.wholes,
+    "Mapping[str, str]": variables.mapping,
+}
+"""A variable is read by the type of its field, as it stands in the class above."""
 _NEEDED: Final = frozenset({"errands", "webhook_master"})
 
 

@@ -13,6 +13,7 @@ from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked
 from taskgate.gateway.door import submitting
+from taskgate.gateway.door.submitting import SubmitRequest, Submitted
 from taskgate.gateway.outbox.relating import relations
 from taskgate.gateway.steer import steering
 from taskgate.gateway.views import reading
@@ -24,34 +25,39 @@ def submit(desk: Desk, asked: Asked) -> Response[str]:
     """`POST /v1/tasks`: 202 with the task; a replayed key answers with the task that it made."""
     began = time.time_ns()
     asked.query()
-    key = asked.idempotency_key
-    environment = desk.room.environment
-    request = SubmitBody.of(asked.body()).request(key, local=environment.stage == "local")
-    if caller := asked.caller_trace:
-        request = replace(request, trace=caller.trace)
+    request = _request(desk, asked)
     submitted = submitting.submit(
         desk.ports,
         desk.catalog,
-        environment,
+        desk.room.environment,
         asked.principal,
         request,
         desk.depths,
         desk.switches,
     )
-    headers = {
-        "Location": views.urls(submitted.task.id)["self"],
-        "traceresponse": submitted.task.trace_headers("submit")["traceparent"],
-    }
-    if submitted.replayed:
-        headers["Idempotent-Replayed"] = "true"
-    else:
-        desk.spans.submitted(submitted.task, caller, began)
-    task = submitted.task
+    if not submitted.replayed:
+        desk.spans.submitted(submitted.task, asked.caller_trace, began)
+    headers, task = _headers(submitted), submitted.task
     # A scheduled task ends in no wait that fits into one answer.
     if (wait := asked.preferred_wait) and task.state is not State.SCHEDULED:
         task = _awaited(desk, task, wait)
         headers["Preference-Applied"] = f"wait={wait}"
     return answer(views.record(task), 200 if task.state.ended else 202, headers)
+
+
+def _request(desk: Desk, asked: Asked) -> SubmitRequest:
+    key, body = asked.idempotency_key, SubmitBody.of(asked.body())
+    request = body.request(key, local=desk.room.environment.stage == "local")
+    caller = asked.caller_trace
+    return replace(request, trace=caller.trace) if caller else request
+
+
+def _headers(submitted: Submitted) -> dict[str, str]:
+    headers = {
+        "Location": views.urls(submitted.task.id)["self"],
+        "traceresponse": submitted.task.trace_headers("submit")["traceparent"],
+    }
+    return headers | ({"Idempotent-Replayed": "true"} if submitted.replayed else {})
 
 
 def get(desk: Desk, asked: Asked) -> Response[str]:

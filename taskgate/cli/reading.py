@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import islice
 from typing import Annotated
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from taskgate.cli.inputs import Labels, read_labels
@@ -14,7 +16,7 @@ from taskgate.cli.options import AsJson, OutFolder, TaskId, client_of
 from taskgate.cli.printing import aside, out, plain, print_json, say, state_text, table
 from taskgate.cli.spans import Since, Until
 from taskgate.cli.story import age, day_text, duration_text, files, told
-from taskgate.client import Stats, TaskType
+from taskgate.client import Stats, Task, TaskType
 from taskgate.nearest import did_you_mean, in_words
 
 
@@ -69,6 +71,12 @@ def list_(
     if as_json:
         print_json({"tasks": [dict(task.raw) for task in tasks]})
         return
+    filtered = any((state, type_, since, until, labels))
+    none = Text("No task fits." if filtered else "No tasks yet.", style="dim")
+    out().print(_rows(tasks) if tasks else none)
+
+
+def _rows(tasks: Iterable[Task]) -> Table:
     rows = table("id", "type", "state", "attempt", "created", "lasted")
     for task in tasks:
         span = age(task)
@@ -80,9 +88,7 @@ def list_(
             day_text(task.created_at),
             duration_text(span) if span else "",
         )
-    filtered = any((state, type_, since, until, labels))
-    none = Text("No task fits." if filtered else "No tasks yet.", style="dim")
-    out().print(rows if tasks else none)
+    return rows
 
 
 def stats(context: typer.Context, as_json: AsJson = False) -> None:

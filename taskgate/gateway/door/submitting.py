@@ -120,11 +120,7 @@ def _admitted(
     kind = catalog[request.type]
     if switches:
         switching.admit(switches.now(ports), kind.name, ports.now())
-    admitting.check_priority(principal, request.priority)
-    text = input_text(kind, request.input)
-    check_steps(request.then, catalog)
-    admitting.check_priorities(principal, request.then)
-    now = ports.now()
+    text, now = _checked(catalog, kind, principal, request), ports.now()
     blank = _blank(kind, environment, principal, request, now)
     admitting.check_rate(ports, principal)
     if depths and blank.run_at is None:
@@ -143,6 +139,15 @@ def _admitted(
         then=write_steps(request.then) if request.then else None,
         reuse=reusing.wanted(kind, task, text) if request.reuse else None,
     )
+
+
+def _checked(catalog: Catalog, kind: TaskType, principal: Principal, request: SubmitRequest) -> str:
+    """The input as it is kept, once all is well that the request alone decides."""
+    admitting.check_priority(principal, request.priority)
+    text = input_text(kind, request.input)
+    check_steps(request.then, catalog)
+    admitting.check_priorities(principal, request.then)
+    return text
 
 
 def _accepted_before(ports: Ports, who: Principal, request: SubmitRequest) -> Replay | None:
