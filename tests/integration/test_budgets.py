@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import pytest
 
 from taskgate.aws.ports import build
 from taskgate.cost.flows import BUDGETS
-from taskgate.settings import Environment
+from taskgate.testing import aws_resources
 from tests.integration.measuring import environment_with_errands, measure
+
+_NUMBERS = itertools.count(1)
 
 
 @pytest.fixture
-def found(environment: Environment, tmp_path: Path) -> dict[str, Any]:
-    whole = environment_with_errands(environment)
-    return measure(build(whole), whole, tmp_path)
+def found(_emulated: None, tmp_path: Path) -> dict[str, Any]:
+    """Measured on tables and lanes of its own: the sweep would count what another test left due."""
+    alone = environment_with_errands(aws_resources.create(f"budgets{next(_NUMBERS)}"))
+    return measure(build(alone), alone, tmp_path)
 
 
 def test_a_happy_life_keeps_the_budgets_of_calls_and_write_units(found: dict[str, Any]) -> None:
