@@ -9,6 +9,41 @@ import pytest
 
 from taskgate.testing.dynamo_rules import watched
 
+LONGEST_FIRST = (
+    "@privilege",
+    "@callbacks",
+    "tests/contract/",
+    "@verbs",
+    "@templates",
+    "tests/simulation/",
+    "@dev",
+    "@rules",
+    "@demo",
+    "@event-bus",
+    "@local-stack",
+    "@cors",
+    "test_crash_points",
+    "test_worker_processes",
+)
+"""What takes long begins early, so that at the end no process works on alone. Parts of tests' ids."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a process of ``--dist loadgroup``: groups are kept together, the longest come first."""
+    if not getattr(config.option, "loadgroup", False):
+        return
+    for item in items:
+        grouped = item.get_closest_marker("xdist_group") is not None
+        if grouped and "@" not in item.nodeid.rpartition("]")[2]:
+            raise pytest.UsageError(f"xdist does not keep groups together: {item.nodeid}")
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    ranks = (n for n, part in enumerate(LONGEST_FIRST) if part in item.nodeid)
+    return next(ranks, len(LONGEST_FIRST))
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_real_aws() -> Iterator[None]:

@@ -20,7 +20,7 @@ REGION: Final = "us-east-1"
 # The emulator knows this pair as the account's root. It guards nothing.
 ACCESS_KEY: Final = "test"
 SECRET: Final = "test"  # noqa: S105 - known to all
-HEALTHY_WITHIN: Final = 30.0
+HEALTHY_WITHIN: Final = 90.0
 LOG: Final = "emulator.log"
 MODULE: Final = "taskgate.local.emulated"
 

@@ -107,7 +107,11 @@ def raw(answer: bytes) -> Behaviour:
 
 @dataclass
 class Receiver:
-    """Use it as a context manager. With `secrets` it verifies what comes; with `tls` it is https."""
+    """Use it as a context manager. With `secrets` it verifies what comes; with `tls` it is https.
+
+    One that is `down` has its port and refuses all connections until its block begins: no other
+    process can be given the port in the meantime.
+    """
 
     script: list[Behaviour]
     secrets: tuple[str, ...] = ()
@@ -122,13 +126,16 @@ class Receiver:
         secrets: Iterable[str] = (),
         tls: ssl.SSLContext | None = None,
         host: str = "127.0.0.1",
-        port: int = 0,
+        down: bool = False,
     ) -> None:
         self.script = list(script) or [says(204)]
         self.secrets, self.tls = tuple(secrets), tls
         self.arrived, self.connections = [], 0
         self._lock, self._leaving = threading.Lock(), threading.Event()
-        self._server = _Server((host, port), _handler(self))
+        self._server = _Server((host, 0), _handler(self), bind_and_activate=False)
+        self._server.server_bind()
+        if not down:
+            self._server.server_activate()
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @property
@@ -165,6 +172,7 @@ class Receiver:
         self._behave(sock, behaviour)
 
     def __enter__(self) -> Self:
+        self._server.server_activate()
         self._thread.start()
         return self
 

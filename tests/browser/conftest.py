@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.contract.gateway import Gateway, served
 from tests.unit.functions.api_world import ApiWorld
 from tests.unit.functions.conftest import logged
 
 __all__ = ["logged"]
+
+# A page draws a large document: on a busy machine that takes longer than Playwright's 5 s.
+expect.set_options(timeout=60_000)
 
 CHROMIUM: Final = Path("/usr/bin/chromium")
 FLAGS: Final = (
@@ -38,7 +41,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip(why)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, headless=True, args=list(FLAGS), timeout=60_000
+            executable_path=CHROMIUM, headless=True, args=list(FLAGS), timeout=180_000
         )
         yield browser
         browser.close()

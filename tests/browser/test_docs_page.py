@@ -28,6 +28,7 @@ def page(
     """The page as it is once it has drawn the document."""
     context = browser.new_context(viewport=request.param)
     page = context.new_page()
+    page.set_default_timeout(120_000)
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("requestfailed", lambda failed: said.append(failed.url))

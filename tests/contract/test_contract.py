@@ -40,7 +40,7 @@ def test_whatever_is_asked_the_answer_is_one_that_the_document_promises(
     )
     with served(gateway) as url:
         run = ask(
-            Plan(url=url, key=key, task_ids=ids, named=names, examples=40, seconds=240), tmp_path
+            Plan(url=url, key=key, task_ids=ids, named=names, examples=40, seconds=900), tmp_path
         )
     with capsys.disabled():
         print(f"\ncontract: {run.cases} cases as {caller.owner}")  # noqa: T201 - the figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import jwt
@@ -16,6 +17,7 @@ from taskgate.local import LocalStack
 from taskgate.principal import SCOPES
 from taskgate.settings import stage
 from taskgate.task import Owner
+from tests.e2e.waiting import until
 from tests.unit.functions.signed_tokens import issuing
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("admin")]
@@ -30,7 +32,7 @@ def asking(stack: LocalStack) -> Iterator[Callable[..., Ask]]:
     """By owner and scopes: how one with a key of these asks."""
     keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
 
-    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=30) as http:
+    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=60) as http:
 
         def as_(owner: str, scopes: frozenset[str] = USER) -> Ask:
             tenant, _, user = owner.partition("/")
@@ -75,7 +77,7 @@ def test_a_key_issued_over_http_works_is_rotated_and_ends_when_it_is_revoked(
 
 def stats(stack: LocalStack, key: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=30) as http:
+    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=60) as http:
         return http.get("/v1/stats", headers=headers)
 
 
@@ -93,8 +95,11 @@ def test_operators_walk_what_is_unsettled_and_see_books_plans_and_receivers(
     assert found == ids
     ledger = operator("GET", "/v1/admin/ledgers/books/ada").json()
     assert (ledger["balanced"], set(ledger["active_tasks"])) == (True, ids)
-    assert operator("GET", "/v1/admin/problems").json()["next_cursor"] is None
-    assert operator("GET", "/v1/admin/receivers").json()["receivers"] == []
+    problems = operator("GET", "/v1/admin/problems", params={"tenant": "books"}).json()
+    assert (problems["tasks"], problems["next_cursor"]) == ([], None)
+    # Other tests of this stack leave ill receivers behind.
+    receivers = operator("GET", "/v1/admin/receivers").json()["receivers"]
+    assert not [one for one in receivers if one["tenant"] == "books"]
     plan = operator("PATCH", "/v1/admin/plans/e2e", json={"burst": 3}).json()
     assert plan in operator("GET", "/v1/admin/plans").json()["plans"]
 
@@ -114,11 +119,15 @@ def test_an_administrator_calls_off_a_flood_of_the_own_tenant_and_operators_see_
     assert admin("POST", "/v1/admin/bulk", json=bad).json()["bulk"]["count"] == 0
     path = f"/v1/admin/bulk/{dry['bulk']['id']}"
     assert admin("POST", f"{path}/confirm", json={"token": dry["token"]}).status_code == 200
-    for _ in range(3):
+
+    def carried_out() -> Any:
+        """By this sweep, or by that of the clock, which may have begun it."""
         stack.sweep()
-        if (shown := admin("GET", path).json())["state"] == "done":
-            break
-    assert (shown["state"], shown["done"], shown["failed"]) == ("done", 23, [])
+        shown = admin("GET", path).json()
+        return shown if shown["state"] == "done" else None
+
+    shown = until(carried_out)
+    assert (shown["done"], shown["failed"]) == (23, [])
     assert {owner("GET", f"/v1/tasks/{i}/status").json()["state"] for i in ids} == {"canceled"}
     assert admin("POST", f"{path}/stop").json() == shown
     assert asking("evil/eve", USER | {"admin"})("GET", path).status_code == 404

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,20 +24,12 @@ from taskgate.principal import SCOPES
 from taskgate.receivers import FAILURES, SLOT_MS
 from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver, breaks_off, hangs, redirects, says
+from tests.e2e.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("callbacks")]
 
 QUICK = {"prompt": "x", "steps": 1, "width": 64, "height": 64}
 FINISH = {"image": {"$result": "image.png"}, "factor": 2}
-
-
-def until(true: Callable[[], Any], seconds: float) -> Any:
-    give_up = time.monotonic() + seconds
-    while time.monotonic() < give_up:
-        if found := true():
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds} s")
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +48,21 @@ def working(stack: LocalStack, *pools: str) -> Iterator[None]:
     finally:
         for worker in workers:
             worker.stop()
+
+
+def tried(stack: LocalStack, handle: TaskHandle, times: int) -> None:
+    """So many attempts were made; the time of each comes as soon as the one before it has failed."""
+    brought = {0, 1}  # the second comes by itself after some seconds, and might be under way by now
+
+    def enough() -> bool:
+        callback = handle.callback()
+        if callback.tries < times and callback.tries not in brought:
+            brought.add(callback.tries)
+            assert callback.state == "pending"
+            bring_forward(stack, handle.id)
+        return callback.tries >= times
+
+    until(enough)
 
 
 def bring_forward(stack: LocalStack, task_id: str) -> None:
@@ -91,12 +98,8 @@ def test_a_receiver_that_fails_in_every_way_gets_the_event_once_it_answers_and_e
     )
     with Receiver(*script, secrets=client.webhook_secrets()) as receiver, working(stack, "gpu"):
         handle = client.submit("text_to_image", QUICK, callback_url=receiver.url)
-        handle.wait(timeout=60)
-        for tries in range(1, len(script) + 1):
-            until(lambda tries=tries: handle.callback().tries == tries, 40)
-            if tries < len(script):
-                assert handle.callback().state == "pending"
-                bring_forward(stack, handle.id)
+        handle.wait(timeout=PATIENCE)
+        tried(stack, handle, len(script))
         callback = handle.callback()
         arrived = list(receiver.arrived)
     assert callback.delivered
@@ -109,7 +112,7 @@ def test_a_receiver_that_fails_in_every_way_gets_the_event_once_it_answers_and_e
         (None, "reset"),
         (200, "ok"),
     ]
-    assert 9_000 <= callback.latest[3].ms <= 12_000
+    assert 9_000 <= callback.latest[3].ms < 30_000, "it is cut off before the receiver would answer"
     assert len(arrived) == len(script)
     assert len({request.headers["webhook-id"] for request in arrived}) == 1
     assert len({request.body for request in arrived}) == 1
@@ -122,16 +125,16 @@ def test_a_callback_comes_within_seconds_of_the_end_and_once_more_when_asked_for
 ) -> None:
     with Receiver(secrets=client.webhook_secrets()) as receiver, working(stack, "gpu"):
         handle = client.submit("text_to_image", QUICK, callback_url=receiver.url)
-        handle.wait(timeout=60)
-        (first,) = receiver.wait_for(1, 30)
-        until(lambda: handle.callback().delivered, 10)
+        handle.wait(timeout=PATIENCE)
+        (first,) = receiver.wait_for(1, PATIENCE)
+        until(lambda: handle.callback().delivered)
         assert handle.redeliver().state == "pending"
-        _, second = receiver.wait_for(2, 30)
-        until(lambda: handle.callback().delivered, 10)
+        _, second = receiver.wait_for(2, PATIENCE)
+        until(lambda: handle.callback().delivered)
     assert first.event is not None
     after = first.at - datetime.fromisoformat(first.event["data"]["ended_at"]).timestamp()
     print(f"from end to delivery: {after:.2f} s")  # noqa: T201 - the figure is the show
-    assert after < 15
+    assert after < 50, "sooner than the backstop, which looks each minute"
     assert handle.callback().tries == 2
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body
@@ -146,18 +149,15 @@ def test_a_callback_that_waits_for_its_next_try_is_sent_at_once_when_it_is_asked
         working(stack, "gpu"),
     ):
         handle = client.submit("text_to_image", QUICK, callback_url=receiver.url)
-        handle.wait(timeout=60)
-        for tries in range(1, len(down) + 1):
-            until(lambda tries=tries: handle.callback().tries == tries, 40)
-            if tries < len(down):
-                bring_forward(stack, handle.id)
+        handle.wait(timeout=PATIENCE)
+        tried(stack, handle, len(down))
         told = handle.explain()
         assert (told.owes, told.actions) == (("callback",), ("redeliver",))
         assert "3 attempts so far, the last one: server_error 500" in " ".join(told.sentences)
         asked = time.time()
         handle.redeliver()
-        receiver.wait_for(len(down) + 1, 30)
-        until(lambda: handle.callback().delivered, 10)
+        receiver.wait_for(len(down) + 1, PATIENCE)
+        until(lambda: handle.callback().delivered)
     after = receiver.arrived[-1].at - asked
     print(f"from the request to have it sent again to its arrival: {after:.2f} s")  # noqa: T201 - the figure is the show
     assert handle.get().history[-1].verb == "redeliver"
@@ -169,8 +169,8 @@ def test_a_chain_runs_to_its_end_and_each_of_its_tasks_is_told_of(
     with Receiver(secrets=client.webhook_secrets()) as receiver, working(stack, "gpu", "cpu"):
         follow = FollowUp(type="finish_image", input=FINISH, callback_url=receiver.url)
         handle = client.submit("text_to_image", QUICK, callback_url=receiver.url, then=[follow])
-        whole = until(lambda: _settled(handle), 90)
-        arrived = receiver.wait_for(2, 30)
+        whole = until(lambda: _settled(handle))
+        arrived = receiver.wait_for(2, PATIENCE)
         (child,) = handle.children
         (picture,) = child.download(tmp_path)
     assert whole.chain == "succeeded"
@@ -188,10 +188,10 @@ def test_what_follows_a_task_that_failed_is_canceled_with_the_reason(
     broken = replace(middle, input={"image": {"$result": "no_such.png"}})
     with working(stack, "gpu"):
         handle = client.submit("text_to_image", QUICK, then=[broken])
-        whole = until(lambda: _settled(handle), 90)
+        whole = until(lambda: _settled(handle))
         canceled = client.submit("text_to_image", QUICK, then=[middle], delay=3600)
         canceled.cancel("hard")
-        other = until(lambda: _settled(canceled), 60)
+        other = until(lambda: _settled(canceled))
     (child,) = handle.children
     (grandchild,) = child.children
     assert (whole.chain, child.get().state) == ("failed", "failed")
@@ -204,34 +204,32 @@ def test_what_follows_a_task_that_failed_is_canceled_with_the_reason(
 def test_a_receiver_that_was_down_for_a_whole_run_gets_every_callback_and_no_storm(
     stack: LocalStack, client: Taskgate
 ) -> None:
-    count, down = 40, Receiver()
-    port = down.port
-    down._server.server_close()  # nobody listens there, and nobody else will be given the port soon
+    count, receiver = 40, Receiver(secrets=client.webhook_secrets(), down=True)
     with working(stack, "gpu"):
-        url = f"http://127.0.0.1:{port}/hook"
+        url = receiver.url
         handles = [
             client.submit("text_to_image", QUICK, callback_url=url, priority="high")
             for _ in range(count)
         ]
-        ended(handles, 180)
-    until(lambda: all(map(_tried_or_put_off, handles)), 120)
-    tried = sum(h.callback().tries for h in handles)
+        ended(handles, PATIENCE)
+    until(lambda: all(map(_tried_or_put_off, handles)))
+    attempts = sum(h.callback().tries for h in handles)
     assert not any(h.callback().delivered for h in handles)
     up_at = time.time()
-    with Receiver(secrets=client.webhook_secrets(), port=port) as receiver:
-        until(lambda: len({r.headers["webhook-id"] for r in list(receiver.arrived)}) == count, 300)
-        until(lambda: all(h.callback().delivered for h in handles), 30)
+    with receiver:
+        until(lambda: len({r.headers["webhook-id"] for r in list(receiver.arrived)}) == count, 600)
+        until(lambda: all(h.callback().delivered for h in handles))
         arrived = sorted(r.at for r in receiver.arrived)
         bodies = [r.event for r in receiver.arrived]
     told = {event["data"]["id"] for event in bodies if event}
     assert told == {h.id for h in handles}
     busiest = max(sum(at <= other < at + 1 for other in arrived) for at in arrived)
     print(  # noqa: T201 - the figures are the show
-        f"{count} callbacks; while the receiver was down {tried} attempts; then the first after"
+        f"{count} callbacks; while the receiver was down {attempts} attempts; then the first after"
         f" {arrived[0] - up_at:.1f} s, the last after {arrived[-1] - up_at:.1f} s, at most {busiest}"
         f" in a second, {len(arrived)} requests; median {statistics.median(arrived) - up_at:.1f} s"
     )
-    assert tried < count
+    assert attempts < count
     # Each has a turn of its own, 100 ms after another's; a machine that is busy with twenty functions
     # on two processors is late for some, and they meet the next.
     assert busiest <= 2 * 1000 // SLOT_MS + FAILURES

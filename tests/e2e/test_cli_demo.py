@@ -26,7 +26,7 @@ def test_the_demo_brings_a_gateway_up_proves_its_claims_and_leaves_nothing_behin
         env={**clean, "TMPDIR": str(scratch)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

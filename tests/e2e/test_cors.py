@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -53,8 +54,13 @@ def key(stack: LocalStack) -> str:
     return issue(keys, Owner("pages", "pat"), USER_SCOPES, max_pending=9)
 
 
+def _asked(method: str, url: str, **more: Any) -> httpx.Response:
+    with httpx.Client(trust_env=False, timeout=60) as http:
+        return http.request(method, url, **more)
+
+
 def test_a_preflight_of_an_allowed_page_needs_no_key(stack: LocalStack) -> None:
-    answer = httpx.options(f"{stack.api_url}/v1/tasks", headers={"Origin": PAGE, **ASKS})
+    answer = _asked("OPTIONS", f"{stack.api_url}/v1/tasks", headers={"Origin": PAGE, **ASKS})
     assert answer.is_success
     assert answer.headers["access-control-allow-origin"] == PAGE
     assert "authorization" in answer.headers["access-control-allow-headers"].lower()
@@ -63,7 +69,7 @@ def test_a_preflight_of_an_allowed_page_needs_no_key(stack: LocalStack) -> None:
 
 def test_a_preflight_of_another_page_is_granted_nothing(stack: LocalStack) -> None:
     headers = {"Origin": "https://evil.example", **ASKS}
-    answer = httpx.options(f"{stack.api_url}/v1/tasks", headers=headers)
+    answer = _asked("OPTIONS", f"{stack.api_url}/v1/tasks", headers=headers)
     assert "access-control-allow-origin" not in answer.headers
 
 
@@ -72,13 +78,13 @@ def test_a_page_may_read_where_its_task_is_and_when_to_ask_again(
 ) -> None:
     body = {"type": "embed_document", "input": {"text": "from a page"}}
     headers = {"Authorization": f"Bearer {key}", "Origin": PAGE}
-    answer = httpx.post(f"{stack.api_url}/v1/tasks", json=body, headers=headers, timeout=30)
+    answer = _asked("POST", f"{stack.api_url}/v1/tasks", json=body, headers=headers)
     assert answer.status_code == 202
     assert answer.headers["access-control-allow-origin"] == PAGE
     shown = {name.strip() for name in answer.headers["access-control-expose-headers"].split(",")}
     assert set(SHOWN) <= shown
     headers["Origin"] = "https://evil.example"
-    other = httpx.get(f"{stack.api_url}/v1/stats", headers=headers, timeout=30)
+    other = _asked("GET", f"{stack.api_url}/v1/stats", headers=headers)
     assert "access-control-allow-origin" not in other.headers
 
 

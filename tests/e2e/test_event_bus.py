@@ -18,6 +18,7 @@ from taskgate.local import LocalStack
 from taskgate.principal import USER_SCOPES
 from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver
+from tests.e2e.waiting import PATIENCE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("event-bus")]
 
@@ -89,17 +90,17 @@ def test_the_bus_hears_a_whole_life_once_in_order_and_a_rule_picks_what_it_wants
     with Receiver(secrets=client.webhook_secrets()) as receiver:
         ran = client.submit("text_to_image", QUICK, callback_url=receiver.url)
         worker = listening.start_worker("gpu")
-        ran.wait(timeout=60)
-        receiver.wait_for(1, 30)
+        ran.wait(timeout=PATIENCE)
+        receiver.wait_for(1, PATIENCE)
         # Asking for the callback again stands in the history, and is no second end.
         ran.redeliver()
-        receiver.wait_for(2, 30)
+        receiver.wait_for(2, PATIENCE)
         worker.stop()
     called_off = client.submit("text_to_image", QUICK, delay=3600)
     called_off.cancel("hard", reason="changed my mind")
     # One more is not to come: the queue is asked once more after all six have.
-    all_.listen(lambda: all_.silent and all_.count() >= 6, 60)
-    canceled.listen(lambda: bool(canceled.heard), 30)
+    all_.listen(lambda: all_.silent and all_.count() >= 6, PATIENCE)
+    canceled.listen(lambda: bool(canceled.heard), PATIENCE)
 
     assert all_.kinds(ran.id) == [
         "Task Created",

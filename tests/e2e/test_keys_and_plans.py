@@ -16,6 +16,7 @@ import pytest
 
 from taskgate.cli.connection import LocalNote
 from taskgate.local import LocalStack
+from tests.e2e.waiting import until
 from tests.unit.cli.conftest import Run, run
 
 __all__ = ["run"]
@@ -38,7 +39,7 @@ def local(stack: LocalStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 @pytest.fixture
 def http(stack: LocalStack) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=stack.api_url, trust_env=False, timeout=60) as client:
         yield client
 
 
@@ -127,9 +128,10 @@ def test_a_tenant_at_its_cap_runs_its_tasks_one_after_the_other_and_all_of_them(
 
 def _ended(http: httpx.Client, key: str, task_id: str) -> Any:
     headers = {"Authorization": f"Bearer {key}"}
-    for _ in range(6):
+
+    def ended() -> Any:
         http.get(f"/v1/tasks/{task_id}/status?wait=20", headers=headers)
         task = http.get(f"/v1/tasks/{task_id}", headers=headers).json()
-        if task["state"] in {"succeeded", "failed", "timed_out", "canceled"}:
-            return task
-    raise AssertionError(f"{task_id} did not end: {task['state']}")
+        return task if task["state"] in {"succeeded", "failed", "timed_out", "canceled"} else None
+
+    return until(ended)

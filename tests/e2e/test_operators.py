@@ -6,8 +6,7 @@ The emulator holds each function to its role, so a right that is missing fails h
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import stage
 from taskgate.task import Owner, Task
+from tests.e2e.waiting import until
 from tests.unit.cli.conftest import Run, run
 
 __all__ = ["run"]
@@ -33,15 +33,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("operators")]
 
 WHO = Principal(Owner("operators", "otto"), SCOPES, 100, "k1")
 LANE = "cpu-normal"
-
-
-def until(true: Callable[[], Any], seconds: float = 30) -> Any:
-    give_up = time.monotonic() + seconds
-    while time.monotonic() < give_up:
-        if found := true():
-            return found
-        time.sleep(0.3)
-    raise AssertionError(f"not within {seconds} s")
 
 
 @pytest.fixture

@@ -14,11 +14,12 @@ from taskgate.client import Taskgate
 from taskgate.local import LocalStack
 from taskgate.principal import SCOPES
 from taskgate.task import Owner
-from tests.e2e.test_verbs_of_people import QUICK, until, verbs, working
+from tests.e2e.test_verbs_of_people import QUICK, verbs, working
+from tests.e2e.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("verbs")]
 
-RUN = {**QUICK, "prompt": "salvage", "steps": 20, "step_ms": 250}
+RUN = {**QUICK, "prompt": "salvage", "steps": 40, "step_ms": 250}
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,10 @@ def test_what_a_soft_cancelled_run_brought_is_given_to_the_next_same_submit(
 ) -> None:
     first = client.submit("text_to_image", RUN)
     with working(stack):
-        until(lambda: first.status().state == "processing", 60)
+        until(lambda: first.status().state == "processing")
         assert first.cancel("soft").outcome == "canceling"
-        until(lambda: (cancel := first.get().cancel) and cancel.seen_at, 30)
-        canceled = first.wait(timeout=60)
+        until(lambda: (cancel := first.get().cancel) and cancel.seen_at)
+        canceled = first.wait(timeout=PATIENCE)
     canceled = first.get()
     assert (canceled.state, canceled.result) == ("canceled", None)
     assert canceled.cancel is not None

@@ -11,6 +11,8 @@ from taskgate.local import LocalStack
 from taskgate.principal import SCOPES
 from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver
+from tests.e2e.test_callbacks import working
+from tests.e2e.waiting import PATIENCE
 from tests.privilege.logs import logged
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -25,8 +27,11 @@ def test_a_callers_trace_is_that_of_the_follow_up_the_callback_and_the_lines_of_
 ) -> None:
     keys = DynamoKeys(stack.client("dynamodb"), table=stack.environment.tasks_table)
     key = issue(keys, Owner("traced", "tom"), SCOPES, max_pending=9)
-    workers = [stack.start_worker(pool) for pool in ("gpu", "cpu")]
-    with Taskgate(stack.api_url, key) as client, Receiver() as receiver:
+    with (
+        Taskgate(stack.api_url, key) as client,
+        Receiver() as receiver,
+        working(stack, "gpu", "cpu"),
+    ):
         handle = client.submit(
             "text_to_image",
             QUICK,
@@ -35,13 +40,11 @@ def test_a_callers_trace_is_that_of_the_follow_up_the_callback_and_the_lines_of_
             traceparent=PARENT,
             tracestate=STATE,
         )
-        handle.wait(timeout=60)
-        (arrived, *_) = receiver.wait_for(1, 30)
+        handle.wait(timeout=PATIENCE)
+        (arrived, *_) = receiver.wait_for(1, PATIENCE)
         [child] = client.get(handle.id).children
-        client.handle(child.id).wait(timeout=60)
+        client.handle(child.id).wait(timeout=PATIENCE)
         followed = client.get(child.id)
-    for worker in workers:
-        worker.stop()
     assert arrived.headers["traceparent"].split("-")[1] == TRACE
     assert arrived.headers["tracestate"] == STATE
     assert followed.trace_id == handle.submitted.trace_id == TRACE

@@ -18,6 +18,7 @@ from taskgate.client import Refused, TaskFailed, Taskgate, UploadRefused
 from taskgate.local import LocalStack
 from taskgate.principal import SCOPES
 from taskgate.task import Owner
+from tests.e2e.waiting import PATIENCE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("uploads")]
 
@@ -44,14 +45,16 @@ def client(stack: LocalStack, key: str) -> Iterator[Taskgate]:
 @pytest.fixture
 def worker(stack: LocalStack) -> Iterator[None]:
     worker = stack.start_worker("cpu")
-    yield
-    worker.stop()
+    try:
+        yield
+    finally:
+        worker.stop()
 
 
 def begun(stack: LocalStack, key: str, **terms: Any) -> Any:
     body = {"content_type": "application/pdf", "bytes": 9, **terms}
     headers = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         answer = http.post(f"{stack.api_url}/v1/uploads", json=body, headers=headers)
     assert answer.status_code == 201, answer.text
     return answer.json()
@@ -59,7 +62,7 @@ def begun(stack: LocalStack, key: str, **terms: Any) -> Any:
 
 def posted(form: Any, content: bytes, **changed: str) -> int:
     fields = {**form["fields"], **changed}
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         return http.post(form["url"], data=fields, files={"file": ("f", content)}).status_code
 
 
@@ -69,11 +72,11 @@ def test_an_uploaded_pdf_is_embedded_and_one_inline_makes_the_very_same_vectors(
 ) -> None:
     upload = client.upload(HANDBOOK)
     given = {**SMALL, "format": "pdf", "document": upload.ref}
-    done = client.run("embed_document", given, timeout=90)
+    done = client.run("embed_document", given, timeout=PATIENCE)
     assert done.output["pages"] > 1
     whole = client.upload_input(given)
     again = client.submit("embed_document", whole.whole)
-    again.wait(90)
+    again.wait(PATIENCE)
     assert again.result().output == done.output
     digests = [{f.name: f.sha256 for f in result.files} for result in (done, again.result())]
     assert digests[0]["vectors.npy"] == digests[1]["vectors.npy"]
@@ -139,7 +142,7 @@ def test_a_task_whose_upload_is_gone_or_was_swapped_ends_with_invalid_input(
         if swap is not None:
             s3.put_object(**place, Body=swap, Metadata=metadata, ContentType="application/pdf")
         handle.reschedule(delay=0)
-        handle.wait(60)
+        handle.wait(PATIENCE)
         with pytest.raises(TaskFailed) as failed:
             handle.result()
         error = failed.value.error

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,24 +19,15 @@ from taskgate.client import Refused, Task, Taskgate, TaskHandle
 from taskgate.local import LocalStack
 from taskgate.local.process import Child
 from taskgate.principal import SCOPES
-from taskgate.roster import BEATS_A_SIGN
-from taskgate.settings import stage
 from taskgate.task import Owner
+from tests.e2e.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("verbs")]
 
 QUICK = {"prompt": "x", "steps": 1, "width": 64, "height": 64}
 SLOW = {**QUICK, "steps": 20, "step_ms": 400}
-TIMING = stage("local").timing
-
-
-def until(true: Callable[[], Any], seconds: float) -> Any:
-    give_up = time.monotonic() + seconds
-    while time.monotonic() < give_up:
-        if found := true():
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds} s")
+HOLD = 20
+"""Seconds for which the API holds a poll back at most."""
 
 
 def verbs(task: Task) -> list[str]:
@@ -64,7 +55,7 @@ def working(stack: LocalStack, count: int = 1) -> Iterator[list[Child]]:
 
 def kill_the_holder(handle: TaskHandle, workers: list[Child]) -> None:
     """`kill -9` of the worker that computes the task, by the process id in its name."""
-    holder = until(lambda: handle.explain().worker, 30)
+    holder = until(lambda: handle.explain().worker)
     pid = int(holder.split("-")[-2])
     assert pid in {worker.pid for worker in workers}
     os.kill(pid, signal.SIGKILL)
@@ -83,7 +74,7 @@ def test_a_task_for_later_starts_when_its_time_has_come(
     with working(stack):
         time.sleep(max(0.0, (run_at - datetime.now(UTC)).total_seconds()))
         stack.sweep()
-        assert handle.wait(timeout=60).succeeded
+        assert handle.wait(timeout=PATIENCE).succeeded
     task = handle.get()
     assert verbs(task) == ["submit", "reschedule", "enqueue", "claim", "succeed"]
     assert task.started_at is not None
@@ -104,7 +95,7 @@ def test_of_two_workers_one_is_killed_in_mid_task_and_the_other_finishes_it(
     with working(stack, 2) as workers:
         handle = client.submit("text_to_image", SLOW)
         kill_the_holder(handle, workers)
-        assert handle.wait(timeout=TIMING.detected_within + 60).succeeded
+        assert handle.wait(timeout=PATIENCE).succeeded
     task = handle.get()
     assert task.attempt == 2
     assert {"take_over", "stall"} & set(verbs(task))
@@ -120,13 +111,13 @@ def test_a_task_whose_only_worker_died_is_stalled_explains_itself_and_is_recover
         with pytest.raises(Refused) as early:
             handle.recover()
         assert early.value.code == "verb_not_allowed"
-        until(lambda: swept(stack) and handle.status().state == "stalled", TIMING.lease + 20)
+        until(lambda: swept(stack) and handle.status().state == "stalled")
     told = handle.explain()
     assert set(told.actions) >= {"recover", "fail", "extend"}
     assert "no beat for a whole lease" in told.why
     assert handle.recover("its host is gone").state == "queued"
     with working(stack):
-        assert handle.wait(timeout=60).succeeded
+        assert handle.wait(timeout=PATIENCE).succeeded
     history = handle.get().history
     assert [e.verb for e in history if e.verb in {"stall", "rescue"}] == ["stall", "rescue"]
     assert next(e for e in history if e.verb == "rescue").actor == "user:olga"
@@ -141,23 +132,24 @@ def test_a_paused_task_is_claimed_by_nobody_until_it_is_resumed(
         time.sleep(3)
         assert handle.status().state == "paused"
         assert handle.resume().state == "queued"
-        assert handle.wait(timeout=30).succeeded
+        assert handle.wait(timeout=PATIENCE).succeeded
 
 
 def test_a_run_is_extended_and_a_timed_out_task_gets_another_life(
     stack: LocalStack, client: Taskgate
 ) -> None:
-    handle = client.submit("text_to_image", SLOW, timeouts={"run_seconds": 2})
+    # It would run for 16 s. The limit leaves a busy machine time to ask for more within it.
+    handle = client.submit("text_to_image", {**SLOW, "steps": 40}, timeouts={"run_seconds": 8})
     with working(stack):
-        until(lambda: handle.status().state == "processing", 30)
-        assert handle.extend(2).raw["limits"]["run_timeout"] == 4
-        ended = handle.wait(timeout=90)
+        until(lambda: handle.status().state == "processing")
+        assert handle.extend(1).raw["limits"]["run_timeout"] == 9
+        ended = handle.wait(timeout=PATIENCE)
         assert ended.state == "timed_out"
         again = handle.retry("with more patience")
         assert (again.state, again.raw["generation"]) == ("queued", 1)
-        until(lambda: handle.status().state == "processing", 30)
+        until(lambda: handle.status().state == "processing")
         handle.extend(600)
-        assert handle.wait(timeout=60).succeeded
+        assert handle.wait(timeout=PATIENCE).succeeded
 
 
 def test_a_long_poll_answers_when_the_task_ends_and_holds_nobody_else_up(
@@ -168,18 +160,18 @@ def test_a_long_poll_answers_when_the_task_ends_and_holds_nobody_else_up(
     started = time.monotonic()
 
     def waits() -> None:
-        task = handle.wait(timeout=60)
+        task = handle.wait(timeout=PATIENCE)
         ended.append((time.monotonic() - started, task))
 
     waiting = threading.Thread(target=waits)
     waiting.start()
-    time.sleep(4)
+    time.sleep(3)
     assert not ended
-    asked = time.monotonic()
     handle.cancel()
-    assert time.monotonic() - asked < 10, "a second function starts beside the waiting one"
-    waiting.join(20)
-    assert ended[0][0] < 18, "the hold is 20 s"
+    answered = time.monotonic() - started
+    waiting.join(PATIENCE)
+    assert answered < HOLD, "a second function starts beside the waiting one"
+    assert ended[0][0] < HOLD, "it is answered at the end, and not when the hold is over"
     assert ended[0][1].state == "canceled"
 
 
@@ -221,17 +213,18 @@ def test_workers_are_seen_by_an_operator_idle_and_at_their_task_and_gone_when_th
         return [w for w in seen if any(name in w["id"] for name in names)]
 
     with working(stack, 2) as workers:
-        until(lambda: len([w for w in ours() if w["state"] == "idle"]) == len(workers), 60)
-        handle = client.submit("text_to_image", SLOW)
-        sign_every = TIMING.beat * BEATS_A_SIGN
-        at_work = until(lambda: [w for w in ours() if w["task"]], sign_every + 60)
+        until(lambda: len([w for w in ours() if w["state"] == "idle"]) == len(workers))
+        handle = client.submit("text_to_image", {**SLOW, "steps": 200})
+        at_work = until(lambda: [w for w in ours() if w["task"]])
         assert [w["task"]["id"] for w in at_work] == [handle.id]
+        assert sorted(w["state"] for w in ours()) == ["busy", "idle"]
         (pool,) = [p for p in client.workers().pools if p.pool == "gpu"]
-        assert (pool.idle, pool.busy) == (1, 1)
+        # One of an earlier test that was slow to leave and was killed may be counted for a while.
+        assert min(pool.idle, pool.busy) >= 1
         handle.cancel(mode="hard")
         # One that is killed because it was slow to end would be shown as lost, and rightly so.
         assert [worker.stop(60) for worker in workers] == [0, 0]
-    until(lambda: not ours(), 20)
+    until(lambda: not ours())
 
 
 def swept(stack: LocalStack) -> bool:

@@ -19,6 +19,7 @@ from taskgate.settings import stage
 os.environ["JSII_NODE"] = str(NODE)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items):
     """One worker for all that reads templates: each other one would start jsii and synthesise."""
     for item in items:

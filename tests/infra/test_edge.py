@@ -171,10 +171,12 @@ def test_a_preflight_needs_no_key_since_no_route_of_ours_answers_it(edged):
     assert cors.of_api(()) is None
 
 
-@pytest.mark.parametrize("chosen", [FRONT, Edge(domain=DOMAIN)], ids=["cloudfront", "domain"])
-def test_the_linter_finds_nothing_in_an_edge(edged, tmp_path, chosen):
+def test_the_linter_finds_nothing_in_an_edge_with_cloudfront_or_with_a_domain_alone(
+    edged, tmp_path
+):
     paths = []
-    for name, template in zip(("data", "gateway"), edged(chosen), strict=True):
-        paths.append(tmp_path / f"{name}.template.json")
-        paths[-1].write_text(json.dumps(template.body))
+    for chosen, kind in ((FRONT, "cloudfront"), (Edge(domain=DOMAIN), "domain")):
+        for name, template in zip(("data", "gateway"), edged(chosen), strict=True):
+            paths.append(tmp_path / f"{kind}-{name}.template.json")
+            paths[-1].write_text(json.dumps(template.body))
     assert report.lint(paths) == ""

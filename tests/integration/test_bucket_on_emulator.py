@@ -16,7 +16,7 @@ from taskgate.uploads import key_of, new_upload_id
 
 
 def posted(form: Form, content: bytes) -> httpx.Response:
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         return http.post(form.url, data=dict(form.fields), files={"file": ("x", content)})
 
 

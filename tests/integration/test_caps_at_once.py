@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
 
+from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
 from taskgate.errors import Refused
 from taskgate.gateway.door.submitting import SubmitRequest, submit
@@ -19,10 +21,25 @@ from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
 from taskgate.task import Owner
+from taskgate.testing import aws_resources
 
 CAP, TASKS, WORKERS = 2, 12, 6
 LANE = "cpu-low"
-WITHIN = 90
+WITHIN = 240
+
+
+@pytest.fixture
+def environment(_emulated: None) -> Environment:
+    """A lane of its own: whoever claims here is counted."""
+    return aws_resources.create("caps")
+
+
+@pytest.fixture
+def ports(environment: Environment) -> Iterator[Ports]:
+    ports = build(environment)
+    yield ports
+    for port in (ports.tasks, ports.pulses, ports.lanes, ports.results):
+        port._client.close()  # type: ignore[attr-defined]
 
 
 @dataclass

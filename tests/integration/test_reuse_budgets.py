@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from taskgate.aws.ports import build
 from taskgate.catalog import CATALOG
 from taskgate.gateway.door import submitting
 from taskgate.gateway.door.submitting import SubmitRequest
@@ -15,11 +19,25 @@ from taskgate.ports import Ports
 from taskgate.principal import SCOPES, Principal
 from taskgate.settings import Environment
 from taskgate.task import CancelMode, Owner, Task
+from taskgate.testing import aws_resources
 from tests.integration.measuring import Meter
 
 
+@pytest.fixture
+def environment(_emulated: None) -> Environment:
+    """Lanes of its own: a message that another test left would be received, and counted."""
+    return aws_resources.create("reuse")
+
+
+@pytest.fixture
+def ports(environment: Environment) -> Iterator[Ports]:
+    ports = build(environment)
+    yield ports
+    for port in (ports.tasks, ports.pulses, ports.lanes, ports.results):
+        port._client.close()  # type: ignore[attr-defined]
+
+
 def _submit(ports: Ports, environment: Environment, who: Principal, text: str) -> Task:
-    # A lane that few tests use.
     request = SubmitRequest(type="embed_document", input={"text": text}, priority="high")
     return submitting.submit(ports, CATALOG, environment, who, request).task
 

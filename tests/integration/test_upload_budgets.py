@@ -14,14 +14,15 @@ from taskgate.gateway.work.worker import Held, WorkerGateway
 from taskgate.plans import OPERATOR
 from taskgate.principal import SCOPES, Principal
 from taskgate.results import Stored
-from taskgate.settings import Environment
 from taskgate.task import Owner
+from taskgate.testing import aws_resources
 from tests.integration.measuring import Meter
 
 
 def test_an_upload_costs_its_submit_one_call_more_and_its_run_another(
-    environment: Environment, owner: Owner, tmp_path: Path
+    owner: Owner, tmp_path: Path
 ) -> None:
+    environment = aws_resources.create("upload")
     ports, meter = build(environment), Meter()
     meter.tap(*(port._client for port in (ports.tasks, ports.lanes, ports.results)))  # type: ignore[attr-defined]
     who = Principal(owner, SCOPES, 100, "key", OPERATOR)
@@ -29,7 +30,7 @@ def test_an_upload_costs_its_submit_one_call_more_and_its_run_another(
         terms = Stored(size=5, content_type="text/plain")
         upload = uploading.begin(ports, CATALOG, environment, who, terms)
     assert begin["calls"] == {"UpdateItem": 1}  # the rate; to sign asks nobody
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         form = {"data": dict(upload.form.fields), "files": {"file": ("f", b"hello")}}
         http.post(upload.form.url, **form).raise_for_status()  # type: ignore[arg-type]
 

@@ -30,7 +30,7 @@ from tests.privilege.worker_role import credentials
 TENANT: Final = "rights"
 
 
-def until(true: Callable[[], Any], seconds: float = 40) -> Any:
+def until(true: Callable[[], Any], seconds: float = 240) -> Any:
     """The first true answer."""
     give_up = time.monotonic() + seconds
     while time.monotonic() < give_up:
@@ -68,6 +68,8 @@ class Scene:
     """Where results are saved."""
     secrets: Canaries = field(default_factory=Canaries)
     client: Taskgate = field(init=False)
+    failed: TaskHandle = field(init=False)
+    """A task that ended badly, for those who act on such ones."""
     worker: Role = field(init=False)
     """The role that the workers run under."""
     workers: list[Child] = field(default_factory=list)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from emulated_worker import TYPES
-from worker_world import WHO, until
+from worker_world import PATIENCE, WHO, until
 
 from taskgate.gateway.door.submitting import SubmitRequest, submit
 from taskgate.ports import Ports
@@ -41,14 +41,14 @@ class Worker:
         lines = self.log.read_text().splitlines(keepends=True)
         return [e for x in lines if x.endswith("\n") and (e := json.loads(x))["event"] == name]
 
-    def wait_event(self, name: str, seconds: float = 60) -> dict[str, Any]:
+    def wait_event(self, name: str, seconds: float = PATIENCE) -> dict[str, Any]:
         until(lambda: bool(self.events(name)), seconds, self.log.read_text)
         return self.events(name)[0]
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def wait(self, seconds: float = 60) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         return self.process.wait(seconds)
 
 
@@ -73,7 +73,7 @@ class EmulatedWorld:
         assert task is not None
         return task
 
-    def wait_ended(self, task_id: str, seconds: float = 60) -> Task:
+    def wait_ended(self, task_id: str, seconds: float = PATIENCE) -> Task:
         def ended() -> bool:
             time.sleep(0.1)
             return self.task(task_id).state.ended

@@ -13,7 +13,7 @@ import pytest
 from black_hole import BlackHole
 from emulated_worker import TYPES
 from emulated_world import BEAT, LEASE, EmulatedWorld
-from worker_world import Events, until
+from worker_world import PATIENCE, Events, until
 
 from gpu_worker.settings import WorkerSettings
 from gpu_worker.stop import Stop
@@ -81,7 +81,7 @@ def test_consumption_goes_on_by_itself_after_the_queue_service_swallowed_all_tra
         assert (task.state, task.attempt) == (State.SUCCEEDED, 1)
         assert world.task(running).attempt == 1
         stop.ask("the test is over")
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         swallowing.close()
     for port in (ports.tasks, ports.pulses, ports.lanes, ports.results):

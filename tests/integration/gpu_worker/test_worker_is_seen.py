@@ -23,9 +23,9 @@ def test_a_worker_is_seen_idle_then_gone_when_it_has_left(world: WorkerWorld) ->
 
 
 def test_a_worker_is_seen_at_its_task_and_draining(world: WorkerWorld) -> None:
-    task_id = world.submit("echo", seconds=6)
-    stop = world.start()
-    until(lambda: [s.task_id for s in _signs(world)] == [task_id], 10)
+    task_id = world.submit("echo", seconds=10)
+    stop = world.start(drain=60)
+    until(lambda: [s.task_id for s in _signs(world)] == [task_id])
     (sign,) = _signs(world)
     assert (sign.state, sign.task_type, sign.attempt) == (WorkerState.BUSY, "chaos", 1)
     stop.ask("SIGTERM")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from worker_world import WHO, WorkerWorld, until
@@ -21,12 +20,12 @@ def verbs(task: Task) -> list[Verb]:
 def test_a_run_that_asks_in_each_step_outlives_its_limit_for_a_single_write(
     world: WorkerWorld,
 ) -> None:
-    task_id = world.submit("extend", kind="brief", seconds=2.0, text="2.5")
+    task_id = world.submit("extend", kind="brief", seconds=4.0, text="4.5")
     world.start()
     task = world.wait_ended(task_id)
     assert (task.state, task.attempt) == (State.SUCCEEDED, 1)
     assert verbs(task).count(Verb.EXTEND) == 1
-    assert world.output(task_id)["calls"] > 50
+    assert world.output(task_id)["calls"] > 10
     assert 20 < world.output(task_id)["left"] <= 31
 
 
@@ -36,12 +35,12 @@ def test_no_extension_of_a_run_goes_beyond_what_its_type_allows(world: WorkerWor
     task = world.wait_ended(task_id)
     assert task.error is not None
     assert (task.state, task.error.code) == (State.TIMED_OUT, ErrorCode.RUN_TIMEOUT)
-    assert task.limits.run_timeout == 2000
+    assert task.limits.run_timeout == 4000
     assert verbs(task).count(Verb.EXTEND) == 1
 
 
 def test_an_extension_that_its_owner_made_after_the_last_beat_counts(world: WorkerWorld) -> None:
-    task_id = world.submit("echo", kind="brief", seconds=1.6)
+    task_id = world.submit("echo", kind="brief", seconds=4.0)
     world.start()
     world.wait_for(task_id, State.PROCESSING)
     operating.extend(world.memory.ports, WHO, task_id, 30)
@@ -82,9 +81,10 @@ def test_a_run_that_snoozes_is_called_again_later_and_pays_nothing(world: Worker
     world.start()
     task = world.wait_for(task_id, State.RETRYING)
     assert task.error is None
-    began = time.monotonic()
     task = world.wait_ended(task_id)
-    assert time.monotonic() - began > 0.5
+    snoozed = next(e.at for e in task.history if e.to is State.RETRYING)
+    assert task.started_at is not None
+    assert task.started_at - snoozed > 500
     assert (task.state, task.attempt) == (State.SUCCEEDED, 2)
     spent = [b.spent for b in (task.budgets.retries, task.budgets.crashes)]
     assert spent == [0, 0]

@@ -184,7 +184,7 @@ def test_a_child_that_stops_listening_is_killed_and_said_to_be_dead(tmp_path: Pa
     child = Child(tmp_path / "child")
     child._channel.close()
     child.send(Cancel(1))
-    child._process.wait(5)
+    child._process.wait(60)
     assert child._process.returncode == -9
     child.kill()
 

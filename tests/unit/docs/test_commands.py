@@ -32,6 +32,8 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGateway]:
     with FakeGateway() as fake:
         monkeypatch.setenv("TASKGATE_URL", fake.url)
         monkeypatch.setenv("TASKGATE_API_KEY", "tg_key")
+        # Commands for operators would ask AWS itself, with a made-up key, and wait for its network.
+        monkeypatch.setenv("AWS_ENDPOINT_URL", fake.url)
         done = {"id": "task_1", "state": "succeeded"}
         fake.answers("POST /v1/tasks", Answer(202, done))
         fake.answers("GET /v1/tasks/task_1", Answer(body=done))
