@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -93,11 +93,24 @@ def _judged(body: bytes, headers: dict[str, str], secrets: Sequence[str]) -> Hea
         return Heard(time.time(), None, str(error))
 
 
+def told(event: Mapping[str, Any]) -> list[str]:
+    """An event in a line: its kind, the task, and how far it is, why it ended badly, or whose result it has."""
+    data = event.get("data") or {}
+    error, words = data.get("error") or {}, []
+    if "progress" in data:
+        words = [f"{float(data['progress']):.0%}", str(data.get("stage") or "")]
+    if error:
+        words = [f"{error.get('code')}: {error.get('message')}"]
+    if data.get("reused_from"):
+        words = [f"the result of {data['reused_from']}, reused"]
+    return [plain(word) for word in (str(event.get("type")), str(data.get("id")), *words) if word]
+
+
 def _print(heard: Heard, *, as_json: bool) -> None:
     if heard.event is None:
         aside(f"refused: {heard.problem}")
     elif as_json:
         print_json(heard.event)
     else:
-        data = heard.event.get("data") or {}
-        say((str(heard.event.get("type")), "bold"), f"  {plain(str(data.get('id')))}")
+        kind, *words = told(heard.event)
+        say((kind, "bold"), *(f"  {word}" for word in words))

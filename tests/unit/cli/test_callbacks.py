@@ -3,11 +3,12 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from taskgate.cli.exits import CommandError
-from taskgate.cli.listening import Heard, receiving
+from taskgate.cli.listening import Heard, receiving, told
 from taskgate.testing.fake_gateway import Answer, FakeGateway
 from taskgate.webhooks import secrets_for, signed
 
@@ -116,6 +117,22 @@ def test_what_listens_hears_what_is_signed_and_refuses_the_rest() -> None:
         assert post(url, body, {}) == 401
     assert [h.event and h.event["type"] for h in heard] == ["task.succeeded", None, None]
     assert "No signature matches" in heard[1].problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        ("task.succeeded", {"error": None, "reused_from": None}, []),
+        ("task.succeeded", {"reused_from": "task_0"}, ["the result of task_0, reused"]),
+        ("task.failed", {"error": {"code": "poison", "message": "a\x1b[2Jb"}}, ["poison: a [2Jb"]),
+        ("task.progress", {"progress": 0.25, "stage": "drawing"}, ["25%", "drawing"]),
+        ("task.stalled", {"progress": 0.0, "stage": ""}, ["0%"]),
+    ],
+)
+def test_what_listens_says_in_a_line_what_an_event_tells(
+    kind: str, data: dict[str, Any], line: list[str]
+) -> None:
+    assert told({"type": kind, "data": {"id": "task_1", **data}}) == [kind, "task_1", *line]
 
 
 def test_a_port_that_is_taken_is_said_in_plain_words() -> None:
