@@ -77,6 +77,8 @@ def test_a_field_that_may_be_null_says_what_it_means(page: Page) -> None:
 def test_each_problem_says_what_to_do_about_it(page: Page) -> None:
     assert page.locator("#problems th").all_inner_texts()[-1].lower() == "what to do"
     expect(page.locator("#lane_full td").last).to_contain_text("wait Retry-After seconds")
+    page.locator("#lane_full").scroll_into_view_if_needed()
+    expect(page.locator("#lane_full td").last).to_be_in_viewport(ratio=1)
     for told in page.locator("#problems tbody tr td:last-child").all():
         expect(told).not_to_be_empty()
 
