@@ -7,7 +7,7 @@ lane is SQS's own guess.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from taskgate.catalog import Catalog, TaskType
@@ -132,33 +132,41 @@ def explain(
     many of its pool are there; `kind` is its type, while it is served.
     """
     stand = _stand(task, now, switches, workers)
-    holder, look, owes = _holder(task, pulse), next_look(task, now), debts_of(task, receiver)
-    told = (
-        stand.why,
-        canceling.told(task, pulse, now),
-        _held(holder, now),
-        held_back(stand.switch, now),
-        stand.waits_for and f"It waits for {stand.waits_for}.",
-        _lane(task, waiting),
-        *_caps(task, kind),
-        *debt_sentences(task, owes, now),
-        look_sentence(look, now),
-        limit_sentence(stand.limit, now),
-        _budgets(task),
-    )
-    return Explanation(
+    found = Explanation(
         task=task,
         why=stand.why,
         waits_for=stand.waits_for,
-        look=look,
+        look=next_look(task, now),
         limit=stand.limit,
-        holder=holder,
+        holder=_holder(task, pulse),
         waiting=waiting,
-        owes=owes,
+        owes=debts_of(task, receiver),
         actions=_actions(task, operator=operator),
-        sentences=[sentence for sentence in told if sentence],
+        sentences=(),
         in_turn=_in_turn(task, stand, workers, now),
         pulse=pulse,
+    )
+    told = _told(found, stand.switch, kind, now)
+    return replace(found, sentences=[sentence for sentence in told if sentence])
+
+
+def _told(
+    found: Explanation, switch: Switch | None, kind: TaskType | None, now: int
+) -> Sequence[str | None]:
+    """The same in sentences, in the order in which they are read; None where nothing is to be said."""
+    task = found.task
+    return (
+        found.why,
+        canceling.told(task, found.pulse, now),
+        _held(found.holder, now),
+        held_back(switch, now),
+        found.waits_for and f"It waits for {found.waits_for}.",
+        _lane(task, found.waiting),
+        *_caps(task, kind),
+        *debt_sentences(task, found.owes, now),
+        look_sentence(found.look, now),
+        limit_sentence(found.limit, now),
+        _budgets(task),
     )
 
 
