@@ -7,6 +7,7 @@ from constructs import Construct
 
 from cdk_app.data_stack import DataStack
 from cdk_app.function import FunctionCode, TaskgateFunction, allow
+from cdk_app.reconcile import RECORD
 from taskgate.settings import Stage
 
 ITEMS = ("TASK#*", "PULSE#*")
@@ -22,7 +23,14 @@ class AdminFunction(Construct):
     """The admin room's function. Exposes `function`."""
 
     def __init__(
-        self, scope: Construct, name: str, *, stage: Stage, code: FunctionCode, data: DataStack
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        stage: Stage,
+        code: FunctionCode,
+        data: DataStack,
+        prover_arn: str,
     ) -> None:
         super().__init__(scope, name)
         self.function = TaskgateFunction(
@@ -32,17 +40,20 @@ class AdminFunction(Construct):
             code=code,
             room="admin",
             environment=data.environment_contract.as_variables(),
-            statements=_statements(data),
+            statements=_statements(data, prover_arn),
             memory=1024,
             timeout=29,  # below the HTTP API's own 30 s, so that the function gives the answer
         ).function
 
 
-def _statements(data: DataStack) -> list[iam.PolicyStatement]:
+def _statements(data: DataStack, prover_arn: str) -> list[iam.PolicyStatement]:
     table = data.tasks.table.table_arn
     return [
         allow(["dynamodb:BatchGetItem"], [table, data.ephemeral.table.table_arn], keys=ITEMS),
         allow(["dynamodb:GetItem", "dynamodb:PutItem"], [table], keys=KEPT),
+        # Of the check: what it found is read, and that one more is asked for is noted.
+        allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [table], keys=[RECORD]),
+        allow(["lambda:InvokeFunction"], [prover_arn]),
         # The books of a user, however many items they are kept in.
         allow(["dynamodb:Query"], [table], keys=["LEDGER#*"]),
         allow(["dynamodb:Query"], [data.tasks.index_arn("by_user")], keys=LISTS),

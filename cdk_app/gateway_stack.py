@@ -43,15 +43,20 @@ class GatewayStack(cdk.Stack):
             synthesizer=synthesizer,
         )
         self.api_function = ApiFunction(self, "ApiFunction", stage=stage, code=code, data=data)
+        self.reconcile = Reconcile(self, "Reconcile", stage=stage, code=code, data=data)
         self.admin_function = AdminFunction(
-            self, "AdminFunction", stage=stage, code=code, data=data
+            self,
+            "AdminFunction",
+            stage=stage,
+            code=code,
+            data=data,
+            prover_arn=self.reconcile.function.function_arn,
         )
         self.authorizer = Authorizer(self, "Authorizer", stage=stage, code=code, data=data)
         self.stale_sweep = StaleSweep(self, "StaleSweep", stage=stage, code=code, data=data)
         self.dead_letters = DeadLetters(self, "DeadLetters", stage=stage, code=code, data=data)
         self.outbox = OutboxCallback(self, "Outbox", stage=stage, code=code, data=data)
         self.event_bus = self._event_bus(stage, code, data)
-        self.reconcile = Reconcile(self, "Reconcile", stage=stage, code=code, data=data)
         self.http_api = self._http_api(stage)
         self.edge = self._edge(stage)
         cdk.CfnOutput(self, "ApiUrl", value=self.http_api.url)

@@ -1,4 +1,4 @@
-"""The hourly check that every task is accounted for. It reads; it has no right to write."""
+"""The hourly check that every task is accounted for. It may write what it found, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from taskgate.settings import Stage
 
 PERIOD = cdk.Duration.hours(1)
 TIMEOUT = 14 * 60
+RECORD = "RECONCILE"
+"""Partition key of what the last run found."""
 
 
 class Reconcile(Construct):
@@ -48,6 +50,8 @@ class Reconcile(Construct):
 
 def _statements(table_arn: str) -> list[iam.PolicyStatement]:
     return [
+        # The record of what it found: the one item that it may write.
+        allow(["dynamodb:UpdateItem"], [table_arn], keys=[RECORD]),
         # A scan names no key, so that none can be held against it.
         allow(["dynamodb:Scan"], [table_arn]),
         # A snapshot by transaction needs the right of each read in it, and no other.

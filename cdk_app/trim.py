@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-SERVICES: Final = frozenset({"dynamodb", "events", "sqs", "s3", "secretsmanager", "sts"})
+SERVICES: Final = frozenset({"dynamodb", "events", "lambda", "sqs", "s3", "secretsmanager", "sts"})
 
 
 def trim(folder: Path) -> None:

@@ -143,6 +143,10 @@ class PlanBody(Body):
         return given
 
 
+class AskBody(Body):
+    """What `POST /v1/admin/reconcile` takes: nothing yet, so that nothing is ignored."""
+
+
 def seconds(text: str | None) -> int | None:
     """A moment as epoch seconds."""
     return None if text is None else moment(text) // 1000

@@ -10,6 +10,7 @@ from taskgate.gateway.views.cursors import Cursors
 from taskgate.keystore import KeyStore
 from taskgate.plans import PlanStore
 from taskgate.ports import Ports
+from taskgate.proofs import ProofStore, Prover
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Desk:
     plans: PlanStore
     cursors: Cursors
     catalog: Catalog
+    proofs: ProofStore
+    prover: Prover
 
     @property
     def ports(self) -> Ports:

@@ -16,6 +16,7 @@ from taskgate.aws import clients
 from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.master import cursor_key
 from taskgate.aws.plans import DynamoPlans
+from taskgate.aws.proofs import DynamoProofs, LambdaProver, prover_of
 from taskgate.catalog import CATALOG
 from taskgate.gateway.views.cursors import Cursors
 
@@ -27,6 +28,8 @@ _DESK = Desk(
     plans=DynamoPlans(_DYNAMODB, table=_TABLE),
     cursors=Cursors(functools.partial(cursor_key, _ROOM.environment.webhook_master)),
     catalog=CATALOG,
+    proofs=DynamoProofs(_DYNAMODB, table=_TABLE),
+    prover=LambdaProver(clients.functions(), function=prover_of(_ROOM.environment)),
 )
 _ADMIN = Service(
     _DESK, VERBS, json_logger("admin"), _ROOM.environment.labels, Door.read(os.environ)

@@ -107,6 +107,27 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     **KEYS,
     **ACTING,
+    ("GET", "/v1/admin/reconcile"): Operation(
+        name="getReconcile",
+        scope="operator",
+        summary="What the last check of everything on record found",
+        about="A function walks over all records each hour and proves each user's books and each task's"
+        " clock. Here is what the last run that ended found, counted by kind, with the evidence of the"
+        " first 100 differences.",
+        answers={200: Answered("The record.", "Reconcile")},
+        refuses=READS,
+    ),
+    ("POST", "/v1/admin/reconcile"): Operation(
+        name="runReconcile",
+        scope="operator",
+        summary="Have the check run now",
+        about="It looks and repairs nothing. It begins within seconds and takes up to 14 minutes; while one"
+        " goes on or is asked for, no other is started, so it is safe to repeat.",
+        body="AskReconcile",
+        body_required=False,
+        answers={202: Answered("The record; `state` says whether a run goes on.", "Reconcile")},
+        refuses=(*JSON_BODY[1:], errors.MissingScope),
+    ),
     ("GET", "/v1/admin/plans"): Operation(
         name="listPlans",
         scope="operator",

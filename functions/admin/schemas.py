@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.admin import acting_schemas
+from functions.admin import acting_schemas, proof_schemas
 from functions.admin.bodies import IssueBody, PlanBody, RevokeBody, RotateBody
 from functions.http.shapes import (
     ID,
@@ -116,4 +116,5 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "Plan": object_of(PLAN),
     "Plans": object_of({"plans": list_of(ref("Plan"))}),
     **acting_schemas.SCHEMAS,
+    **proof_schemas.SCHEMAS,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from functions.admin import bulk, keys, lists, plans, receivers, switches, tasks
+from functions.admin import bulk, keys, lists, plans, receivers, reconcile, switches, tasks
 from functions.admin.desk import Desk
 from functions.http.service import Verbs
 
@@ -29,4 +29,6 @@ VERBS: Final[Verbs[Desk]] = {
     ("GET", "/v1/admin/switches"): switches.listed,
     ("POST", "/v1/admin/switches/pause"): switches.pause,
     ("POST", "/v1/admin/switches/resume"): switches.resume,
+    ("GET", "/v1/admin/reconcile"): reconcile.last,
+    ("POST", "/v1/admin/reconcile"): reconcile.ask,
 }

@@ -9,8 +9,11 @@ from functions.logs import json_logger
 from functions.rooms import Room, open_room
 from taskgate.aws import clients
 from taskgate.aws.audit import DynamoAudit
+from taskgate.aws.proofs import DynamoProofs
 from taskgate.books import Audit
+from taskgate.gateway.office import proving
 from taskgate.gateway.office.reconciling import reconcile
+from taskgate.proofs import ProofStore
 
 SPARED_MS: Final = 60_000
 """Left over at the end of the function's time, to look at the suspicions once more."""
@@ -26,18 +29,20 @@ _AUDIT = DynamoAudit(
     clock_shards=_ROOM.environment.clock_shards,
     pace=PACE,
 )
+_PROOFS = DynamoProofs(clients.dynamodb(), table=_ROOM.environment.tasks_table)
 json_logger("reconcile")
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """One tick of the schedule."""
     del event
-    return run(_ROOM, _AUDIT, context.get_remaining_time_in_millis())
+    return run(_ROOM, _AUDIT, _PROOFS, context.get_remaining_time_in_millis())
 
 
-def run(room: Room, audit: Audit, time_left_ms: int) -> dict[str, Any]:
+def run(room: Room, audit: Audit, proofs: ProofStore, time_left_ms: int) -> dict[str, Any]:
     """Walk as far as the time goes, each hour from another segment, so that none is starved."""
     now = room.ports.now()
+    proving.begin(proofs, now)
     first = now // HOUR_MS % SEGMENTS
     segments = [(first + i) % SEGMENTS for i in range(SEGMENTS)]
     report = reconcile(
@@ -48,4 +53,5 @@ def run(room: Room, audit: Audit, time_left_ms: int) -> dict[str, Any]:
         of=SEGMENTS,
         stop_at=now + time_left_ms - SPARED_MS,
     )
+    proving.keep(proofs, report, now, room.ports.now())
     return {"finished": report.finished, "unaccounted": report.unaccounted}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import boto3
 from botocore import exceptions
@@ -62,6 +62,11 @@ def sqs() -> SQSClient:
 
 def s3() -> S3Client:
     return cast("S3Client", _client("s3", 60))
+
+
+def functions() -> Any:
+    """Of Lambda. Untyped: one call of it is made."""
+    return _client("lambda", READ_SECONDS)
 
 
 def code_of(error: ClientError) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from taskgate.cli.exits import Exit
+from taskgate.cli.last_proof import show_last
 from taskgate.cli.office import Apply, Local, Office, StageName, at_work, open_office
 from taskgate.cli.options import AsJson
 from taskgate.cli.printing import aside, out, plain, print_json, say, table
@@ -27,10 +28,18 @@ def reconcile(
     rate: Annotated[
         float, typer.Option(min=1, help="Read units a second at most: 200 is about 1.6 MB/s.")
     ] = DEFAULT_PACE,
+    last: Annotated[
+        bool, typer.Option("--last", help="Only show what the hourly run found last.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Prove every user's books and every task's clock; exit 1 while anything differs."""
+    if last and apply:
+        raise typer.BadParameter("--last repairs nothing: leave --apply out")
     office = open_office(stage, local=local)
+    if last:
+        show_last(office, as_json=as_json)
+        return
     with at_work():
         report = _checked(office, apply=apply, rate=rate)
     if as_json:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from functions.api.openapi import EXAMPLES, OPERATIONS
 from taskgate.principal import Principal
+from taskgate.proofs import Finding, Proof
 from taskgate.routes import ROUTES
 from tests.unit.functions.api_world import ADA, OPERATOR, PROMPT, ApiWorld, route_of
 from tests.unit.functions.http_events import Answer
@@ -164,8 +165,37 @@ def _is_run_again(api: Recorder) -> None:
             api.get(route.path, replace(OPERATOR, owner=ADA.owner))
 
 
+def _is_proved(api: Recorder) -> None:
+    """A check that found one difference, and one more that is asked for."""
+    began = api.world.clock()
+    lost = Finding(
+        kind="no_clock",
+        found="queued without a clock",
+        expected=f"due_at {began}",
+        task_id=api.submitted(),
+        owner=str(ADA.owner),
+    )
+    api.proofs.begun(began)
+    api.world.clock.advance(40)
+    api.proofs.keep(
+        Proof(
+            began_at=began,
+            ended_at=api.world.clock(),
+            finished=True,
+            tasks=1204,
+            books=31,
+            unaccounted=1,
+            kinds={"no_clock": 1},
+            findings=(lost,),
+        )
+    )
+    api.get("/v1/admin/reconcile", OPERATOR)
+    api.post("/v1/admin/reconcile", {}, OPERATOR)
+
+
 SCENES: Final = (
-    _succeeds, _waits, _runs, _fails, _is_let_in, _in_bulk, _is_given_up, _is_run_again
+    _succeeds, _waits, _runs, _fails, _is_let_in, _in_bulk, _is_given_up, _is_run_again,
+    _is_proved,
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -102,6 +103,28 @@ def test_operators_walk_what_is_unsettled_and_see_books_plans_and_receivers(
     assert not [one for one in receivers if one["tenant"] == "books"]
     plan = operator("PATCH", "/v1/admin/plans/e2e", json={"burst": 3}).json()
     assert plan in operator("GET", "/v1/admin/plans").json()["plans"]
+
+
+def test_an_operator_has_the_check_run_and_reads_what_it_found(
+    asking: Callable[..., Ask],
+) -> None:
+    """The one function that the room may wake; what it found may tell of other tests' repairs."""
+    asking("proved/ada")("POST", "/v1/tasks", json={**TASK, "delay": 3600})
+    operator, path = asking("ops/olga", SCOPES), "/v1/admin/reconcile"
+    before = (operator("GET", path).json()["last"] or {}).get("began_at", "")
+    asked = operator("POST", path)
+    assert (asked.status_code, asked.json()["state"] in {"asked", "running"}) == (202, True)
+
+    def ran() -> bool:
+        last = operator("GET", path).json()["last"] or {}
+        return bool(last.get("began_at", "") > before)
+
+    ends = time.monotonic() + 120
+    while not ran():
+        assert time.monotonic() < ends
+        time.sleep(0.5)
+    assert operator("GET", path).json()["last"]["tasks"] > 0
+    assert asking("proved/bob", USER | {"admin"})("POST", path).status_code == 403
 
 
 def test_an_administrator_calls_off_a_flood_of_the_own_tenant_and_operators_see_it(

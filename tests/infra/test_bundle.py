@@ -125,7 +125,7 @@ def test_the_bundle_holds_no_tests_no_command_and_no_unused_service(host):
     assert not [name for name in bundle.LEFT_OUT if (host / "taskgate" / name).exists()]
     assert not list(host.rglob("*.pyi"))
     models = {path.name for path in (host / "botocore" / "data").iterdir() if path.is_dir()}
-    assert models == {"dynamodb", "events", "s3", "secretsmanager", "sqs", "sts"}
+    assert models == {"dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs", "sts"}
     assert sum(path.stat().st_size for path in host.rglob("*") if path.is_file()) < 48 * MB
 
 

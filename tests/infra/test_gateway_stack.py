@@ -253,7 +253,8 @@ def test_two_stages_in_one_account_share_no_name(synthesise, resolve):
 
 RIGHTS = {
     "AdminFunction": {
-        "tasks": ["BatchGetItem", "GetItem", "PutItem", "Query"],
+        "tasks": ["BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"],
+        "reconcile": ["InvokeFunction"],
         "tasks/index/by_user": ["Query"],
         "tasks/index/by_clock": ["Query"],
         "tasks/index/by_problem": ["Query"],
@@ -297,7 +298,7 @@ RIGHTS = {
         "bucket": ["ListBucket"],
         "webhook master": ["GetSecretValue"],
     },
-    "Reconcile": {"tasks": ["GetItem", "Scan"]},
+    "Reconcile": {"tasks": ["GetItem", "Scan", "UpdateItem"]},
 }
 
 
@@ -323,6 +324,7 @@ def test_each_function_has_exactly_the_rights_that_its_work_needs(gateway, resol
 KINDS = (
     (lambda arn: arn == "*", "every stream"),
     (lambda arn: "webhook-master" in arn, "webhook master"),
+    (lambda arn: "Reconcile" in arn and "Logs" not in arn, "reconcile"),
     (lambda arn: "StreamArn" in arn, "tasks/stream"),
     (lambda arn: "Errands" in arn, "errands"),
     (lambda arn: "Lanes" in arn and "dead" in arn, "dead letters"),

@@ -133,10 +133,18 @@ def _events(line: Mapping[str, Any]) -> Iterator[Need]:
         yield line["operation"], f"arn:aws:events:{ACCOUNT}:event-bus/{bus}", ()
 
 
+def _lambda(line: Mapping[str, Any]) -> Iterator[Need]:
+    found = re.fullmatch(r"/2015-03-31/functions/([\w-]+)/invocations", line["path"])
+    if not found:
+        raise UnknownCall(f"lambda {line['method']} {line['path']}")
+    yield "InvokeFunction", f"arn:aws:lambda:{ACCOUNT}:function:{found[1]}", ()
+
+
 _SERVICES: Final = {
     "dynamodb": _dynamodb,
     "sqs": _sqs,
     "s3": _s3,
     "secretsmanager": _secretsmanager,
     "events": _events,
+    "lambda": _lambda,
 }

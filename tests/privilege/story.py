@@ -237,6 +237,9 @@ class Story(Scene):
         for verb, paused in (("pause", True), ("resume", False)):
             turned = http.post(f"/v1/admin/switches/{verb}", json={**lane, **why})
             assert turned.json()["paused"] is paused, turned.text
+        before = http.get("/v1/admin/reconcile").json()["last"]["began_at"]
+        assert http.post("/v1/admin/reconcile").status_code == 202
+        until(lambda: http.get("/v1/admin/reconcile").json()["last"]["began_at"] > before)
 
     def _operator(self) -> httpx.Client:
         headers = bearer(self.secrets.words["an API key"])

@@ -16,12 +16,14 @@ from moto import mock_aws
 from taskgate.aws import clients
 from taskgate.aws.audit import DynamoAudit
 from taskgate.aws.ports import build
+from taskgate.aws.proofs import DynamoProofs
 from taskgate.cli import office
 from taskgate.cli.connection import LocalNote
 from taskgate.gateway.announcing import rfc3339
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.retry import ErrorClass, ErrorCode, GiveUp
 from taskgate.lifecycle.states import State
+from taskgate.proofs import Finding, Proof
 from taskgate.receivers import Health, mark_of
 from taskgate.task import Task, TaskError
 from taskgate.testing import aws_resources
@@ -128,6 +130,32 @@ def test_what_was_repaired_is_no_difference_any_more(deployed: Deployed, run: Ru
     told = json.loads(ran.stdout)
     assert (ran.code, told["unaccounted"], told["repaired"], told["left"]) == (0, 3, 1, 0)
     assert run("reconcile", "--stage", "dev").code == 0
+
+
+def test_what_the_hourly_run_found_last_is_shown_and_ends_with_1_while_it_differs(
+    deployed: Deployed, run: Run
+) -> None:
+    none = run("reconcile", "--last", "--stage", "dev")
+    assert (none.code, "No run has come to its end yet" in none.stderr) == (3, True)
+    found = Finding(kind="no_clock", found="none", expected="one", task_id="task_1", owner="a#b")
+    differs = Proof(
+        began_at=1,
+        ended_at=2,
+        finished=True,
+        unaccounted=1,
+        kinds={"no_clock": 1},
+        findings=(found,),
+    )
+    store = DynamoProofs(clients.dynamodb(), table="office-tasks")
+    store.keep(differs)
+    shown = run("reconcile", "--last", "--stage", "dev")
+    assert shown.code == 1
+    assert "task_1" in shown.stdout
+    assert "1 unaccounted" in shown.stdout
+    store.keep(Proof(began_at=1, ended_at=2, finished=True, tasks=5))
+    told = run("reconcile", "--last", "--stage", "dev", "--json")
+    assert (told.code, json.loads(told.stdout)["tasks"]) == (0, 5)
+    assert run("reconcile", "--last", "--apply", "--stage", "dev").code == 2
 
 
 def test_redrive_shows_first_and_changes_nothing(deployed: Deployed, run: Run) -> None:

@@ -34,6 +34,7 @@ from taskgate.spans import NOBODY, Spans
 from taskgate.task import Owner, Task
 from taskgate.testing.memory import MemoryWorld
 from taskgate.testing.memory.plans import MemoryPlans
+from taskgate.testing.memory.proofs import MemoryProofs, MemoryProver
 from taskgate.webhooks import secrets_for
 from taskgate.webhooks.deriving import key_for
 from tests.unit.functions.documented import assert_announced, assert_documented
@@ -100,6 +101,7 @@ class ApiWorld:
     ) -> None:
         self.world = MemoryWorld()
         self.plans = MemoryPlans()
+        self.proofs, self.prover = MemoryProofs(), MemoryProver()
         room = room_of(between(self.world.ports), stage)
         self.letters: list[tuple[str, Mapping[str, str], bytes]] = []
         """What was posted to receivers."""
@@ -138,7 +140,13 @@ class ApiWorld:
     def _admin_desk(self, room: Room) -> AdminDesk:
         cursors = Cursors(self._cursor_key)
         return AdminDesk(
-            room=room, keys=self.world.keys, plans=self.plans, cursors=cursors, catalog=CATALOG
+            room=room,
+            keys=self.world.keys,
+            plans=self.plans,
+            cursors=cursors,
+            catalog=CATALOG,
+            proofs=self.proofs,
+            prover=self.prover,
         )
 
     @property

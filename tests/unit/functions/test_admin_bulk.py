@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from taskgate.gateway.announcing import rfc3339
+from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
 from taskgate.principal import USER_SCOPES, Principal
 from taskgate.task import Owner
@@ -45,6 +47,23 @@ def test_a_flood_is_shown_confirmed_watched_and_called_off(api: ApiWorld) -> Non
     assert {api.world.state(i) for i in ids} == {State.CANCELED}
     assert api.get(BULK, OPERATOR).json["bulks"] == [shown]
     assert shown["by"] == "olga/k9"
+
+
+def test_tasks_that_ended_as_dead_letters_are_redriven(api: ApiWorld) -> None:
+    """What the dead-letter function ends as poison is found by its code, and nothing else is."""
+    ids = [api.submitted() for _ in range(3)]
+    for _ in ids[:2]:
+        api.fail(api.claim(), ErrorCode.POISON)
+    api.fail(api.claim())
+    api.world.clock.advance(1)
+    day = rfc3339(api.world.clock())[:10]
+    wish = {"act": "redrive", "day": day, "code": "poison", "reason": "image 42 fixes it"}
+    dry = api.post(BULK, wish, OPERATOR).json
+    assert dry["bulk"]["count"] == 2
+    path = f"{BULK}/{dry['bulk']['id']}"
+    api.post(f"{path}/confirm", {"token": dry["token"]}, OPERATOR)
+    assert api.work() == 2
+    assert [api.world.state(i) for i in ids] == [State.QUEUED, State.QUEUED, State.FAILED]
 
 
 def test_the_token_is_told_once_and_its_secret_never(api: ApiWorld) -> None:

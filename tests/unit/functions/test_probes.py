@@ -139,6 +139,7 @@ PLAIN_BODY: Final = {
     # Made for one plan and one key; a token of another is a test of bulk acts.
     "ConfirmBulk": {"token"},
     "StopBulk": set(),
+    "AskReconcile": set(),
     # Lanes and types are everybody's, and the operators' alone to pause.
     "PauseSwitch": {"kind", "name", "reason", "until", "refuse"},
     "ResumeSwitch": {"kind", "name", "reason"},

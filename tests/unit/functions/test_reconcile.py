@@ -26,7 +26,8 @@ def run(api: ApiWorld, environment: None) -> Run:
     json_logger("api")
     measure(ENVIRONMENT.labels)
     audit = MemoryAudit(api.world.tasks)
-    return lambda time_left: handler.run(room_of(api.world.ports), audit, time_left)
+    room = room_of(api.world.ports)
+    return lambda time_left: handler.run(room, audit, api.proofs, time_left)
 
 
 def told(logged: StringIO) -> dict[str, Any]:
@@ -68,3 +69,20 @@ def test_a_check_that_broke_off_does_not_count_as_one_that_ran(
     monkeypatch.setattr(MemoryAudit, "snapshot", fails)
     assert run(840_000)["finished"] is False
     assert "ReconcileRan" not in told(logged)
+
+
+def test_what_a_run_found_is_kept_and_a_store_that_is_away_stops_no_run(
+    api: ApiWorld, run: Run, logged: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise Unavailable
+
+    api.submitted()
+    run(840_000)
+    kept = api.proofs.read()
+    assert kept.last is not None
+    assert (kept.last.tasks, kept.begun_at) == (1, kept.last.began_at)
+    for method in ("begun", "keep"):
+        monkeypatch.setattr(api.proofs, method, fails)
+    assert run(840_000) == {"finished": True, "unaccounted": 0}
+    assert "proof_not_kept" in logged.getvalue()

@@ -1,0 +1,72 @@
+"""The record of the last check, as operators read it, and a run that they ask for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from taskgate.errors import Unavailable
+from taskgate.events import event, swallowed
+from taskgate.gateway.office.reconciling import Difference, Report
+from taskgate.principal import Principal
+from taskgate.proofs import MOST_FINDINGS, Finding, Proof, Proofs, ProofStore, Prover, Stand
+
+
+def read(proofs: ProofStore, who: Principal) -> Proofs:
+    """What the last run found: 1 call. For operators, since it tells of every tenant."""
+    who.require("operator")
+    return proofs.read()
+
+
+def ask(proofs: ProofStore, prover: Prover, who: Principal, now: int) -> Proofs:
+    """Have a run begin soon; while one goes on or waits, no other is asked for.
+
+    It looks and tells, and repairs nothing.
+    """
+    known = read(proofs, who)
+    if known.stand(now) is not Stand.IDLE:
+        return known
+    prover.start()
+    proofs.asked(now, who.actor)
+    event("reconcile_asked", by=who.actor)
+    return proofs.read()
+
+
+def begin(proofs: ProofStore, now: int) -> None:
+    """Note that a run begins. Without the note it is made all the same."""
+    try:
+        proofs.begun(now)
+    except Unavailable as error:
+        swallowed("proof_not_begun", error)
+
+
+def keep(proofs: ProofStore, report: Report, began_at: int, now: int) -> None:
+    """Keep what a run found; what it told the log and the metrics stands without it, too."""
+    try:
+        proofs.keep(_proof(report, began_at, now))
+    except Unavailable as error:
+        swallowed("proof_not_kept", error)
+
+
+def _proof(report: Report, began_at: int, now: int) -> Proof:
+    return Proof(
+        began_at=began_at,
+        ended_at=now,
+        finished=report.finished,
+        broke_off=report.broke_off,
+        tasks=report.tasks,
+        books=report.books,
+        unaccounted=report.unaccounted,
+        kinds=dict(Counter(d.flaw.kind.value for d in report.differences)),
+        findings=tuple(map(_finding, report.differences[:MOST_FINDINGS])),
+    )
+
+
+def _finding(difference: Difference) -> Finding:
+    flaw = difference.flaw
+    return Finding(
+        kind=flaw.kind.value,
+        found=flaw.found,
+        expected=flaw.expected,
+        task_id=flaw.task_id,
+        owner=difference.owner,
+    )
