@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("otlp")]
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{CALLER}-01"
+WHOLE = {"submit", "run", "callback"}
+TRIES = 5
 QUICK = {"prompt": "a secret lighthouse", "steps": 1, "width": 64, "height": 64}
 
 
@@ -38,15 +40,16 @@ def traced(collector: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield stack
 
 
-def until_told(collector: Loopback, names: set[str], seconds: float = 60) -> dict[str, Told]:
-    """The task's spans by their name, once each has arrived."""
+def whole_tree(collector: Loopback, task_id: str, seconds: float) -> dict[str, Told]:
+    """The task's spans by their name, as soon as each has arrived; empty when one did not in time."""
     give_up = time.monotonic() + seconds
     while time.monotonic() < give_up:
-        found = {one.span.name.partition(" ")[0]: one for one in told(collector)}
-        if names <= set(found):
+        of_task = [t for t in told(collector) if t.attributes.get("taskgate.task.id") == task_id]
+        found = {one.span.name: one for one in of_task}
+        if found.keys() >= WHOLE:
             return found
         time.sleep(0.2)
-    raise AssertionError(f"{names} are not among {set(found)}")
+    return {}
 
 
 def test_a_tasks_life_reaches_the_collector_as_one_tree_from_the_request_to_the_callback(
@@ -54,15 +57,21 @@ def test_a_tasks_life_reaches_the_collector_as_one_tree_from_the_request_to_the_
 ) -> None:
     keys = DynamoKeys(traced.client("dynamodb"), table=traced.environment.tasks_table)
     key = issue(keys, Owner("traced", "tess"), USER_SCOPES, max_pending=9)
+    worker = traced.start_worker("gpu")
+    found: dict[str, Told] = {}
     with Taskgate(traced.api_url, key) as client, Receiver() as receiver:
-        handle = client.submit(
-            "text_to_image", QUICK, callback_url=receiver.url, traceparent=PARENT
-        )
-        worker = traced.start_worker("gpu")
-        assert handle.wait(timeout=60).succeeded
-        (arrived, *_) = receiver.wait_for(1, 30)
-        found = until_told(collector, {"submit", "run", "callback"})
-        worker.stop()
+        # A function gives its collector one second. On a machine that is too busy for it those spans
+        # are lost, as the page says, and the collector is left alone for half a minute.
+        for number in range(1, TRIES + 1):
+            handle = client.submit(
+                "text_to_image", QUICK, callback_url=receiver.url, traceparent=PARENT
+            )
+            assert handle.wait(timeout=60).succeeded
+            receiver.wait_for(number, 60)
+            if found := whole_tree(collector, handle.id, 35):
+                break
+    worker.stop()
+    assert found.keys() == WHOLE
 
     submit, run, callback = (found[name] for name in ("submit", "run", "callback"))
     assert {one.span.trace_id.hex() for one in found.values()} == {TRACE}
@@ -70,7 +79,8 @@ def test_a_tasks_life_reaches_the_collector_as_one_tree_from_the_request_to_the_
     assert run.span.parent_span_id == submit.span.span_id
     assert callback.span.parent_span_id == run.span.span_id
     # The receiver goes on from the very span that the outbox told.
-    assert arrived.headers["traceparent"].split("-")[2] == callback.span.span_id.hex()
+    went_on_from = {one.headers["traceparent"].split("-")[2] for one in receiver.arrived}
+    assert callback.span.span_id.hex() in went_on_from
 
     assert [one.resource["service.name"] for one in (submit, run, callback)] == [
         "taskgate-api",
