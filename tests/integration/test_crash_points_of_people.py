@@ -21,7 +21,7 @@ from taskgate import apikeys
 from taskgate.aws import clients
 from taskgate.aws.keys import DynamoKeys
 from taskgate.aws.ports import build, now
-from taskgate.bulks import BulkAct, BulkState, Wanted
+from taskgate.bulks import Bulk, BulkAct, BulkState, Wanted
 from taskgate.catalog import CATALOG
 from taskgate.errors import ExpiredKey, Unavailable
 from taskgate.gateway import switching
@@ -68,9 +68,17 @@ class CanceledInBulk(Life):
         answered(lambda: bulk.confirm(self.ports, OPERATOR, self.dry.bulk.id, self.dry.token))
         task = self._lived()
         for _ in range(MOST_TRIES):
-            self._surviving(self._work_on_it)
+            if self._act().state is BulkState.DONE:
+                break
+            # Whoever died held it for a while.
             self.clock.advance(91)
+            self._surviving(self._work_on_it)
         return task
+
+    def _act(self) -> Bulk:
+        act = self.observer.bulks and self.observer.bulks.get_bulk(self.dry.bulk.id)
+        assert act is not None
+        return act
 
     def _plan(self) -> bulk.DryRun:
         wanted = Wanted(tenant=self.owner.tenant, user=self.owner.user)
@@ -90,8 +98,7 @@ class CanceledInBulk(Life):
         self._work_on_it()
 
     def check(self, task: Task, where: str) -> None:
-        act = self.observer.bulks and self.observer.bulks.get_bulk(self.dry.bulk.id)
-        assert act is not None, where
+        act = self._act()
         acted = sum(entry.reason.startswith(act.id) for entry in task.history)
         assert act.state is BulkState.DONE, where
         assert acted <= 1, f"{where}: {task.history}"
