@@ -71,6 +71,9 @@ class Load:
             return {"type": EMBED, "input": {"document": document.ref}}
         if roll < 0.12:
             return {"type": EMBED, "input": client.upload_input({"text": text}).whole}
+        if roll < 0.17:
+            # No PDF: it fails for good, and may be reopened in bulk, to fail again.
+            return {"type": EMBED, "input": {"format": "pdf", "content_base64": "bm8gcGRm"}}
         if roll < 0.55:
             return {"type": EMBED, "input": {"text": text}}
         picture = {"prompt": f"soak {rng.random()}", "width": 64, "height": 64, "steps": 5}
