@@ -45,6 +45,8 @@ STALE: Final = -1
 OUTRUN: Final = Sweep("write")
 _SEND: Final = VERDICTS.of(Verdict(Step.SEND))
 _SIGNAL: Final = VERDICTS.of(Verdict(Step.SIGNAL))
+DEADLINE: Final = NOW - LIMITS.lease
+"""Past is past, but a claim's first look may come a lease later, and no other look."""
 GRACES: Final = 2
 """A cancel has a grace for the worker to stop, and one more while it is known to live."""
 
@@ -118,7 +120,7 @@ def _record(number: int) -> int:
 def _floors(task: Task) -> dict[str, int]:
     """For each time the age from which on nothing about it changes any more."""
     return {
-        "deadline_at": NOW,
+        "deadline_at": DEADLINE,
         "due_at": NOW,
         "resume_at": NOW,
         "since": NOW - _since(task),
@@ -179,7 +181,7 @@ def _copy(held: int, phase: str, *, stale: bool) -> int:
             # It still beats, and the pulse tells its attempt from others.
             return TASKS.of(_only(copy.attempt))
         case "running" | "again" if not stale:
-            return TASKS.of(replace(copy, since=NOW, deadline_at=max(copy.deadline_at, NOW)))
+            return TASKS.of(replace(copy, since=NOW, deadline_at=max(copy.deadline_at, DEADLINE)))
         case "send":
             return TASKS.of(_only(attempt, copy.lane))
         case _:
