@@ -69,7 +69,7 @@ fairness: $(READY) ## What one tenant waits beside another's thousand tasks, as 
 simulate: $(READY) ## Play SEEDS worlds (default 1000) in which everything goes wrong
 	TASKGATE_SEEDS=$(SEEDS) $(VENV)/pytest tests/simulation/test_simulation.py -q -n 2
 
-model: $(READY) ## Walk every interleaving of all small worlds (some ten minutes), print the figures
+model: $(READY) ## Walk every interleaving of all small worlds (some five minutes), print the figures
 	TASKGATE_WHOLE_MODEL=1 $(VENV)/pytest tests/simulation/test_model.py -q -s -n 2 --dist load
 
 crash-points: $(READY) ## A fault at every AWS call of a task's life, print the number of points
