@@ -231,8 +231,8 @@ def test_a_receiver_that_was_down_for_a_whole_run_gets_every_callback_and_no_sto
     )
     assert attempts < count
     # Each has a turn of its own, 100 ms after another's; a machine that is busy with twenty functions
-    # on two processors is late for some, and they meet the next.
-    assert busiest <= 2 * 1000 // SLOT_MS + FAILURES
+    # on two processors is late for some, and they meet the next ones.
+    assert busiest <= 3 * 1000 // SLOT_MS + FAILURES < count
 
 
 def _settled(handle: TaskHandle) -> Task | None:
