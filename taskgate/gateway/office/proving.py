@@ -6,6 +6,7 @@ from collections import Counter
 
 from taskgate.errors import Unavailable
 from taskgate.events import event, swallowed
+from taskgate.gateway.office.key_keeping import acting
 from taskgate.gateway.office.reconciling import Difference, Report
 from taskgate.principal import Principal
 from taskgate.proofs import MOST_FINDINGS, Finding, Proof, Proofs, ProofStore, Prover, Stand
@@ -26,8 +27,9 @@ def ask(proofs: ProofStore, prover: Prover, who: Principal, now: int) -> Proofs:
     if known.stand(now) is not Stand.IDLE:
         return known
     prover.start()
-    proofs.asked(now, who.actor)
-    event("reconcile_asked", by=who.actor)
+    by = acting(who, now).who
+    proofs.asked(now, by)
+    event("reconcile_asked", by=by)
     return proofs.read()
 
 

@@ -70,7 +70,7 @@ def test_a_run_that_is_asked_for_is_started_once_and_names_who_asked(api: ApiWor
         answer = api.post(PATH, {}, OPERATOR)
         assert (answer.status, answer.json["state"]) == (202, "asked")
     assert api.prover.started == 1
-    assert answer.json["asked_by"] == OPERATOR.actor
+    assert answer.json["asked_by"] == "olga/k9"
     proving.begin(api.proofs, api.world.clock() + 1)
     api.world.clock.advance(30)
     answer = api.post(PATH, {}, OPERATOR)
