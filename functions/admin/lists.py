@@ -14,11 +14,11 @@ from functions.admin.tasks import kept
 from functions.http import views
 from functions.http.answers import answer
 from functions.http.asked import Asked, whole_number
+from functions.http.choices import one_of, states
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.office import overseeing
 from taskgate.gateway.office.overseeing import Sought
 from taskgate.lifecycle.retry import ErrorCode
-from taskgate.lifecycle.states import State
 from taskgate.pages import Page
 from taskgate.task import Task
 
@@ -31,7 +31,7 @@ def unsettled(desk: Desk, asked: Asked) -> Response[str]:
     """`GET /v1/admin/tasks`: what has a clock, over all tenants, by state."""
     query = asked.query("state", "tenant", "type", "limit", "cursor")
     sought = Sought(
-        states=_states(query.get("state", "")),
+        states=states(query.get("state", "")),
         tenant=query.get("tenant"),
         type=query.get("type"),
     )
@@ -49,7 +49,7 @@ def problems(desk: Desk, asked: Asked) -> Response[str]:
     sought = Sought(
         tenant=query.get("tenant"),
         type=query.get("type"),
-        code=_code(query["code"]) if "code" in query else None,
+        code=one_of("code", query["code"], ErrorCode) if "code" in query else None,
     )
     day = _day(query.get("day"), desk.ports.now())
 
@@ -74,22 +74,6 @@ def _answered(
     rows = [{**kept(task), "task": views.summary(task)} for task in got.rows]
     following = desk.cursors.seal(of, got.next) if got.next else None
     return answer({**more, "tasks": rows, "next_cursor": following})
-
-
-def _states(text: str) -> frozenset[State]:
-    try:
-        return frozenset(State(word.strip()) for word in text.split(",") if word.strip())
-    except ValueError:
-        told = f"must be of {', '.join(State)}"
-        raise InvalidRequest(fields=[FieldProblem("state", told)]) from None
-
-
-def _code(text: str) -> ErrorCode:
-    try:
-        return ErrorCode(text)
-    except ValueError:
-        told = f"must be one of {', '.join(ErrorCode)}"
-        raise InvalidRequest(fields=[FieldProblem("code", told)]) from None
 
 
 def _day(text: str | None, now: int) -> str:

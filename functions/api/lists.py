@@ -12,18 +12,16 @@ from functions.api.desk import Desk
 from functions.http import views
 from functions.http.answers import answer, text_of
 from functions.http.asked import Asked, whole_number
+from functions.http.choices import states
 from functions.http.times import moment
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.views import listing, reading
 from taskgate.gateway.views.listing import Filter
-from taskgate.lifecycle.states import State
-from taskgate.nearest import did_you_mean, in_words
 
 DEFAULT_PAGE: Final = 20
 MAX_PAGE_BYTES: Final = 4_500_000
 """Lambda answers at most 6 MB; a page over this ends early and says where to go on."""
 METADATA: Final = "metadata."
-_SPELT: Final = {"cancelled": "canceled", "cancelling": "canceling"}
 
 
 def listed(desk: Desk, asked: Asked) -> Response[str]:
@@ -44,22 +42,12 @@ def listed(desk: Desk, asked: Asked) -> Response[str]:
 def _filter(query: Mapping[str, str]) -> Filter:
     labels = {n.removeprefix(METADATA): t for n, t in query.items() if n.startswith(METADATA)}
     return Filter(
-        states=_states(query.get("state", "")),
+        states=states(query.get("state", "")),
         type=query.get("type"),
         since=_time(query, "since"),
         until=_time(query, "until"),
         metadata=labels,
     )
-
-
-def _states(text: str) -> frozenset[State]:
-    """One state or several, with commas between; both spellings of canceled are known."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    for word in words:
-        if _SPELT.get(word, word) not in set(State):
-            told = f"must be of {in_words(State)}{did_you_mean(word, State)}"
-            raise InvalidRequest(fields=[FieldProblem("state", told)])
-    return frozenset(State(_SPELT.get(word, word)) for word in words)
 
 
 def _time(query: Mapping[str, str], name: str) -> int | None:

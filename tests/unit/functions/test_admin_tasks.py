@@ -85,6 +85,7 @@ def test_unsettled_tasks_are_found_by_state_tenant_and_type(api: ApiWorld) -> No
     path = "/v1/admin/tasks"
     assert walked(api, path, state="scheduled") == [later]
     assert walked(api, path, state="canceled") == [owing]
+    assert walked(api, path, state="cancelled") == [owing]
     assert set(walked(api, path, state="queued,canceled")) == {text, owing}
     assert walked(api, path, tenant="evil") == [text]
     assert walked(api, path, type="embed_document") == [text]

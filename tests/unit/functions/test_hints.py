@@ -8,7 +8,7 @@ import pytest
 
 from functions.http.strict_json import MAX_BODY_BYTES
 from taskgate import misfits as misfits_module
-from tests.unit.functions.api_world import ADA, GHOST, PROMPT, ApiWorld
+from tests.unit.functions.api_world import ADA, GHOST, OPERATOR, PROMPT, ApiWorld
 
 FINISH: dict[str, Any] = {"type": "finish_image", "input": {"image": {"$result": "image.png"}}}
 TYPE = "No such task type; did you mean text_to_image? This gateway serves embed_document, finish_image, text_to_image."
@@ -73,21 +73,23 @@ def test_a_field_that_is_like_none_is_answered_with_those_there_are(api: ApiWorl
     assert "Body" not in said
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "said"),
-    [
-        ("/v1/tasks", {"stat": "failed"}, "did you mean state?"),
-        ("/v1/tasks", {"metadata": "7"}, "did you mean metadata.NAME?"),
-        ("/v1/tasks", {"owner": "eve"}, "it takes limit, cursor, state, type, since, until"),
-        ("/v1/tasks", {"state": "suceeded"}, "did you mean succeeded?"),
-        (f"/v1/tasks/{GHOST}/status", {"waits": "5"}, "did you mean wait?"),
-    ],
-    ids=str,
-)
+QUERIES = [
+    ("/v1/tasks", {"stat": "failed"}, "did you mean state?"),
+    ("/v1/tasks", {"metadata": "7"}, "did you mean metadata.NAME?"),
+    ("/v1/tasks", {"owner": "eve"}, "it takes limit, cursor, state, type, since, until"),
+    ("/v1/tasks", {"state": "suceeded"}, "did you mean succeeded?"),
+    (f"/v1/tasks/{GHOST}/status", {"waits": "5"}, "did you mean wait?"),
+    ("/v1/admin/tasks", {"state": "queud"}, "did you mean queued?"),
+    ("/v1/admin/problems", {"code": "model_eror"}, "did you mean model_error?"),
+]
+
+
+@pytest.mark.parametrize(("path", "query", "said"), QUERIES, ids=str)
 def test_a_wrong_parameter_is_told_with_what_was_meant(
     api: ApiWorld, path: str, query: dict[str, str], said: str
 ) -> None:
-    assert said in api.get(path, ADA, query=query).json["errors"][0]["message"]
+    who = OPERATOR if "/admin/" in path else ADA
+    assert said in api.get(path, who, query=query).json["errors"][0]["message"]
 
 
 def test_a_route_without_parameters_names_none(api: ApiWorld) -> None:
