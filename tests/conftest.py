@@ -20,6 +20,7 @@ LONGEST_FIRST = (
     "@rules",
     "@demo",
     "@event-bus",
+    "@otlp",
     "@local-stack",
     "@cors",
     "test_crash_points",

@@ -16,6 +16,7 @@ from taskgate.settings import stage
 from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver
 from tests.collector import Told, collecting, told
+from tests.e2e.waiting import PATIENCE
 from tests.unit.gpu_worker.loopback import Loopback
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("otlp")]
@@ -66,8 +67,8 @@ def test_a_tasks_life_reaches_the_collector_as_one_tree_from_the_request_to_the_
             handle = client.submit(
                 "text_to_image", QUICK, callback_url=receiver.url, traceparent=PARENT
             )
-            assert handle.wait(timeout=60).succeeded
-            receiver.wait_for(number, 60)
+            assert handle.wait(timeout=PATIENCE).succeeded
+            receiver.wait_for(number, PATIENCE)
             if found := whole_tree(collector, handle.id, 35):
                 break
     worker.stop()
