@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from taskgate.gateway.door import booking
+from taskgate.gateway.door import booking, submitting
 from taskgate.plans import Plan
 from taskgate.principal import Principal
 from taskgate.shards import MOST_IN_LEDGER, room_in
@@ -59,16 +59,16 @@ def test_a_key_with_a_limit_below_its_plans_shards_uses_no_more_than_it_may_fill
     assert pending(api) == [1, 1, 1]
 
 
-def test_a_full_shard_sends_a_task_to_the_one_with_most_room_and_a_free_one_costs_one_call() -> (
-    None
-):
+def test_a_full_shard_sends_a_task_to_the_one_with_most_room_and_a_free_one_costs_one_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(submitting, "shard_of", lambda task_id, shards: 1)
     calls: list[str] = []
     api = ApiWorld(between=counting(calls))
-    for _ in range(12):
-        api.submitted(caller=who(4))
-    creates, looks = calls.count("tasks.create"), calls.count("tasks.pending")
-    assert creates == 12 + looks
-    assert 0 < looks < 12
+    taken = [api.tasks[api.submitted(caller=who(4))].ledger_shard for _ in range(12)]
+    assert taken == [1, 1, 1, 2, 3, 0, 2, 3, 0, 2, 3, 0]
+    assert calls.count("tasks.pending") == 9
+    assert calls.count("tasks.create") == 12 + 9
 
 
 def test_those_who_lose_the_last_place_to_another_look_again(
