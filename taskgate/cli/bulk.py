@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 Act = Annotated[str, typer.Argument(metavar="ACT", help="cancel, reopen (redrive) or redeliver.")]
 BulkId = Annotated[str, typer.Argument(metavar="BULK", help="bulk_…")]
-Moment = Annotated[str | None, typer.Option(metavar="TIME", parser=moment)]
+
+Word = TypeVar("Word", bound=StrEnum)
 
 app = typer.Typer(no_args_is_help=True, help="Act on many tasks: plan, confirm, show, stop.")
 
@@ -32,8 +34,12 @@ def plan(
     user: Annotated[str | None, typer.Option(help="Only of this user of the tenant.")] = None,
     type_: Annotated[str | None, typer.Option("--type", help="Only of this task type.")] = None,
     state: Annotated[list[str] | None, typer.Option(help="Only in it; again for more.")] = None,
-    since: Moment = None,
-    until: Moment = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", parser=moment, help="Created at or after this.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", parser=moment, help="Created before this.")
+    ] = None,
     code: Annotated[str | None, typer.Option(help="Only with this error code.")] = None,
     day: Annotated[str | None, typer.Option(help="Ended badly on this UTC day.")] = None,
     callback: Annotated[str | None, typer.Option(help="Whose callback was given_up …")] = None,
@@ -130,13 +136,20 @@ def _wanted(**given: Any) -> Wanted:
     for name in ("since", "until"):
         if given[name]:
             given[name] = round(datetime.fromisoformat(given[name]).timestamp() * 1000)
-    try:
-        given["states"] = frozenset(map(State, given["states"] or ()))
-        given["code"] = given["code"] and ErrorCode(given["code"])
-        given["callback"] = given["callback"] and CallbackState(given["callback"])
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    given["states"] = frozenset(_one_of("state", word, State) for word in given["states"] or ())
+    given["code"] = given["code"] and _one_of("code", given["code"], ErrorCode)
+    given["callback"] = given["callback"] and _one_of("callback", given["callback"], CallbackState)
     return Wanted(**given)
+
+
+def _one_of(name: str, word: str, known: type[Word]) -> Word:
+    from taskgate.nearest import did_you_mean, in_words  # noqa: PLC0415
+
+    try:
+        return known(word)
+    except ValueError:
+        told = f"{name} must be one of {in_words(known)}{did_you_mean(word, known)}"
+        raise typer.BadParameter(told) from None
 
 
 def _show_plan(dry: DryRun, deployment: str, *, as_json: bool) -> None:
@@ -164,11 +177,22 @@ def _show(bulk: Bulk, *, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(bulk))
         return
-    say((bulk.id, "bold"), f"  {bulk.act}  {bulk.state}: {bulk.done} done, about {bulk.left} left")
+    say((bulk.id, "bold"), f"  {bulk.act}  {bulk.state}: {_progress(bulk)}")
     if bulk.found_done:
         aside(f"{bulk.found_done} were met again and left as they were")
     for reason, count in bulk.failed.items():
         aside(f"{count} left: {plain(reason)}")
+
+
+def _progress(bulk: Bulk) -> str:
+    """What is not confirmed has nothing left to do, and what was stopped leaves the rest as it is."""
+    from taskgate.bulks import BulkState  # noqa: PLC0415
+
+    if bulk.state is BulkState.PLANNED:
+        return f"{bulk.count} tasks fitted, not confirmed"
+    if bulk.state is BulkState.STOPPED:
+        return f"{bulk.done} of about {bulk.count} done, the rest is left as it is"
+    return f"{bulk.done} done, about {bulk.left} left"
 
 
 def _as_json(bulk: Bulk) -> dict[str, object]:

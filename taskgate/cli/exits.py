@@ -86,7 +86,7 @@ _BY_CODE: Mapping[str, str] = {
     "verb_not_allowed": "`taskgate explain ID` says what it waits for and what you may ask of it.",
 }
 _ADVICE: Mapping[type[ClientError], str] = {
-    NotConfigured: "Give --url and --api-key, or run `taskgate dev` in this folder.",
+    NotConfigured: "Give --url and --api-key both; or neither, in the folder where `taskgate dev` runs.",
     Unsendable: "Nothing was sent; correct the input.",
     Misunderstood: "Check the address (TASKGATE_URL or --url).",
     UploadRefused: "Upload it again; its bytes must not change meanwhile.",

@@ -229,11 +229,18 @@ def _show_new(text: str, *, as_json: bool, **more: Any) -> None:
 def _show(found: list[ApiKey]) -> None:
     rows = table("id", "owner", "scopes", "plan", "expires", "state", "last change")
     for key in found:
-        last = f"{key.trail[-1].what} by {key.trail[-1].who}" if key.trail else ""
         cells = (str(key.owner), " ".join(sorted(key.scopes)), key.plan or "", _ends(key))
         state = key.state(int(time.time()))
-        rows.add_row(key.id, *map(plain, (*cells, state, last)))
+        rows.add_row(key.id, *map(plain, (*cells, state, _last(key))))
     out().print(rows)
+
+
+def _last(key: ApiKey) -> str:
+    """The local gateway's own key was issued by nobody."""
+    if not key.trail:
+        return ""
+    last = key.trail[-1]
+    return f"{last.what} by {last.who}" if last.who else last.what
 
 
 def _ends(key: ApiKey) -> str:

@@ -45,7 +45,7 @@ def reconcile(
     if as_json:
         print_json(_as_json(report))
     else:
-        _show(report, apply=apply)
+        _show(report, "--local" if local else f"--stage {stage}", apply=apply)
     if report.left or not report.finished:
         raise typer.Exit(Exit.ENDED_BADLY)
 
@@ -82,7 +82,7 @@ def _as_json(report: Report) -> dict[str, object]:
     }
 
 
-def _show(report: Report, *, apply: bool) -> None:
+def _show(report: Report, deployment: str, *, apply: bool) -> None:
     if report.differences:
         rows = table("what", "task or owner", "found", "expected", "outcome")
         for d in report.differences:
@@ -98,4 +98,4 @@ def _show(report: Report, *, apply: bool) -> None:
     if not report.finished:
         aside("Not everything was looked at: run it again.")
     if report.left and not apply:
-        aside("Nothing was changed. Repair with: taskgate reconcile --apply")
+        aside(f"Nothing was changed. Repair with: taskgate reconcile --apply {deployment}")

@@ -88,9 +88,10 @@ def pause(
 def resume(ports: Ports, catalog: Catalog, who: Principal, switch: Switch, reason: str) -> Switch:
     """Turn it off. One that is off stays so, and nothing is written."""
     who.require("operator")
-    _check(catalog, switch, ports.now(), served=False)
 
     def turned(old: Switch) -> Switch:
+        # What is served no more can still be turned off; what nobody ever paused is a slip of the pen.
+        _check(catalog, switch, ports.now(), served=not old.acts)
         if not old.on(ports.now()):
             return old
         return old.turned(Act(ports.now(), who.actor_for(_NOBODY), "resume", reason))
@@ -126,7 +127,7 @@ def _store(ports: Ports) -> SwitchStore:
 
 
 def _check(catalog: Catalog, switch: Switch, now: int, *, served: bool = True) -> None:
-    """A switch of what is served no more can still be turned off."""
+    """Raise `InvalidRequest` by the field; the name counts where it must be `served`."""
     known = {
         Kind.INTAKE: {""},
         Kind.TYPE: {kind.name for kind in catalog},

@@ -91,6 +91,8 @@ def confirm(ports: Ports, who: Principal, bulk_id: str, token: str) -> Bulk:
     right = hmac.compare_digest(token.encode(), bulk.token().encode())
     if not right or (bulk.operator, bulk.key_id) != (who.owner, who.key_id):
         raise BadConfirmToken
+    if bulk.state is BulkState.STOPPED and bulk.started_at is None:
+        raise BadConfirmToken("It was stopped before it began; look again, and confirm that one.")
     if bulk.state is not BulkState.PLANNED:
         return bulk
     now = ports.now()

@@ -53,8 +53,12 @@ def test_a_plan_is_told_to_people_with_the_command_that_confirms_it(world: World
     assert "1 tasks to cancel" in ran.stdout
     assert "taskgate bulk confirm bulk_" in ran.stderr
     assert ran.stderr.rstrip().endswith("--stage dev")
-    stopped = run("bulk", "stop", ran.stderr.split("confirm ")[1].split()[0], "--stage", "dev")
-    assert "stopped" in stopped.stdout
+    bulk, token = ran.stderr.split("confirm ")[1].split()[:2]
+    assert "planned: 1 tasks fitted, not confirmed" in run("bulk", "list", "--stage", "dev").stdout
+    stopped = run("bulk", "stop", bulk, "--stage", "dev")
+    assert "stopped: 0 of about 1 done, the rest is left as it is" in stopped.stdout
+    refused = run("bulk", "confirm", bulk, token, "--stage", "dev")
+    assert (refused.code, "stopped before it began" in refused.stderr) == (2, True)
 
 
 def test_a_plan_that_fits_nothing_offers_nothing_to_confirm(world: World, run: Run) -> None:
@@ -70,7 +74,9 @@ def test_a_plan_that_fits_nothing_offers_nothing_to_confirm(world: World, run: R
         (("plan", "delete", "--tenant", "a", "--reason", "x"), "one of cancel"),
         (("plan", "cancel", "--reason", "x"), "this would be every task"),
         (("plan", "redrive", "--tenant", "a", "--reason", "x"), "or give the day"),
-        (("plan", "cancel", "--state", "lost", "--reason", "x"), "lost"),
+        (("plan", "cancel", "--state", "schedule", "--reason", "x"), "did you mean scheduled?"),
+        (("plan", "cancel", "--code", "lost", "--reason", "x"), "code must be one of"),
+        (("plan", "redeliver", "--callback", "lost", "--reason", "x"), "given_up"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(

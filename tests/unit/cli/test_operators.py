@@ -119,7 +119,7 @@ def test_differences_are_shown_with_both_values_and_end_with_1(
     assert ran.code == 1
     assert "submitted 4" in ran.stdout
     assert "active 1 + ended 0" in ran.stdout
-    assert "--apply" in ran.stderr
+    assert "taskgate reconcile --apply --stage dev" in ran.stderr
     assert not deployed.ports.tasks.ledger(deployed.owner).balanced
 
 

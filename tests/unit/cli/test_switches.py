@@ -57,6 +57,8 @@ def test_the_intake_is_paused_for_a_while(ports: Ports, run: Run) -> None:
     ("command", "says"),
     [
         (("pause", "lane", "gpu-urgent", "--reason", "x"), "name: one of"),
+        (("resume", "lane", "low"), "name: one of"),
+        (("resume", "type"), "name: one of"),
         (("pause", "lane", "gpu-low"), "reason: say why"),
         (("pause", "intake", "all", "--reason", "x"), "the intake has no name"),
         (("pause", "lane", "gpu-low", "--refuse", "--reason", "x"), "refuse: only for a type"),

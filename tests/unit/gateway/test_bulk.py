@@ -186,6 +186,15 @@ def test_one_that_is_stopped_does_no_further_page(api: ApiWorld) -> None:
     assert bulk_acts.stop(api.world.ports, OLGA, bulk.id) == stopped
 
 
+def test_a_plan_that_was_stopped_before_it_began_is_not_confirmed_in_silence(api: ApiWorld) -> None:
+    waiting(api, 3)
+    dry = plan(api, BulkAct.CANCEL)
+    bulk_acts.stop(api.world.ports, OLGA, dry.bulk.id)
+    with pytest.raises(BadConfirmToken, match="stopped before it began"):
+        bulk_acts.confirm(api.world.ports, OLGA, dry.bulk.id, dry.token)
+    assert work(api) == 0
+
+
 def test_a_second_confirm_starts_nothing_anew(api: ApiWorld) -> None:
     waiting(api, 3)
     dry = plan(api, BulkAct.CANCEL)
