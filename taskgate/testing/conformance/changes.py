@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
 from taskgate.errors import Refused, TooManyPendingTasks
 from taskgate.lifecycle import transitions
-from taskgate.lifecycle.change import rearmed
+from taskgate.lifecycle.change import Change, Stamp, rearmed
 from taskgate.lifecycle.retry import ErrorCode, GiveUp, RetryAt
 from taskgate.lifecycle.states import State
 from taskgate.lifecycle.transitions import Outcome
 from taskgate.task import CancelMode, ResultFile, Task
 from taskgate.testing.conformance.world import ERROR, World, spent
 from taskgate.testing.factories import stamp, task_in
+
+OF_GHOSTS: Final[Mapping[str, tuple[State, Callable[[Task, Stamp], Change]]]] = {
+    "enqueue": (State.CREATED, transitions.enqueue),
+    "claim": (State.QUEUED, lambda t, s: transitions.claim(t.id, 0, s, "w1", 45_000)),
+    "rearmed": (State.QUEUED, lambda t, s: rearmed(t, s, s.at + 1)),
+    "pause": (State.QUEUED, transitions.pause),
+    "cancel": (
+        State.QUEUED,
+        lambda t, s: transitions.cancel(t, s, CancelMode.HARD, ErrorCode.CANCELED_BY_USER),
+    ),
+    "succeed": (State.PROCESSING, lambda t, s: transitions.succeed(t, s, Outcome())),
+    "fail": (State.PROCESSING, lambda t, s: transitions.fail(t, s, ERROR, GiveUp("no"))),
+    "hand_back": (State.PROCESSING, lambda t, s: transitions.hand_back(t, s, None)),
+    "stall": (State.PROCESSING, transitions.stall),
+    "reopen": (State.FAILED, lambda t, s: transitions.reopen(t, s, spent())),
+}
+"""Changes of a task that is on no record, by the state that it is believed to be in."""
 
 
 class ChangesConformance:
@@ -28,12 +47,17 @@ class ChangesConformance:
         assert after.version == task.version + 1
         assert [e.to for e in after.history] == [State.CREATED, State.QUEUED]
 
-    def test_a_refused_change_of_an_unknown_task_makes_no_row(self, world: World) -> None:
-        ghost = task_in(State.QUEUED, at=world.ports.now(), owner=world.owner)
+    @pytest.mark.parametrize("kind", OF_GHOSTS)
+    def test_a_refused_change_of_an_unknown_task_makes_no_row(
+        self, world: World, kind: str
+    ) -> None:
+        state, made = OF_GHOSTS[kind]
+        ghost = task_in(state, at=world.ports.now(), owner=world.owner)
         with pytest.raises(Refused) as refused:
-            world.claim(ghost)
+            world.ports.tasks.apply(made(ghost, stamp(world.ports.now())))
         assert refused.value.current is None
         assert world.ports.tasks.get(ghost.id) is None
+        assert world.ports.tasks.ledger(world.owner).submitted == 0
 
     def test_the_same_write_twice_is_once(self, world: World) -> None:
         held = world.claim(world.new(State.QUEUED))

@@ -126,10 +126,20 @@ def test_every_state_has_a_kind_of_its_own(state: State) -> None:
     assert bus.kinds == [f"Task {state.replace('_', ' ').title()}"]
 
 
-def test_a_record_that_cannot_be_read_among_20_holds_up_none_of_the_19() -> None:
+_KEY = {"pk": {"S": "TASK#x"}, "sk": {"S": "TASK"}}
+UNREADABLE: dict[str, dict[str, Any]] = {
+    "a state of no version": {"dynamodb": {"NewImage": {**_KEY, "state": {"S": "lost"}}}},
+    "a task of nothing": {"dynamodb": {"SequenceNumber": "99", "NewImage": _KEY}},
+    "a key that is no text": {"dynamodb": {"NewImage": {"pk": {"N": "1"}, "sk": {"S": "TASK"}}}},
+    "no change": {},
+    "null": {"dynamodb": None},
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_record_that_cannot_be_read_among_20_holds_up_none_of_the_19(name: str) -> None:
     bus, task = Bus(), task_in(State.CREATED)
     records = [record(None, task, n) for n in range(19)]
-    unreadable = {"pk": {"S": "TASK#x"}, "sk": {"S": "TASK"}, "state": {"S": "lost"}}
-    records.insert(5, {"dynamodb": {"SequenceNumber": "99", "NewImage": unreadable}})
+    records.insert(5, UNREADABLE[name])
     assert run(records, bus.put) == {"batchItemFailures": []}
     assert bus.kinds == ["Task Created"] * 19

@@ -44,6 +44,13 @@ class House:
             for n in range(workers)
         ]
 
+    def restart(self) -> None:
+        """All workers die, and others come in their place: they know of nothing."""
+        self.workers = [
+            WorkerGateway(self.world.ports, self.catalog, ENVIRONMENT, f"new{n}", draw=lambda: 0.5)
+            for n in range(len(self.workers))
+        ]
+
     def submit(self, who: Principal = ADA) -> Task:
         request = SubmitRequest(type="embed_document", input={"text": "x"})
         return submit(self.world.ports, self.catalog, ENVIRONMENT, who, request).task
@@ -94,15 +101,15 @@ def test_a_place_is_free_as_soon_as_its_task_has_ended_though_nobody_gave_it_bac
 
 def test_a_killed_holder_keeps_no_place_beyond_its_lease_the_grace_and_the_sweeps() -> None:
     house = House()
-    for _ in range(4):
-        house.submit()
-    first, second = house.claim_all()
+    one_place = replace(ADA, plan=replace(PLAN, max_processing=1))
+    for _ in range(2):
+        house.submit(one_place)
+    (killed,) = house.claim_all()
+    assert house.claim_all() == []
     sweep_for(house.world, 4 * 60)
-    started = {h.task.id for h in house.claim_all()}
-    assert len(started) == 2
-    assert house.running() == 2
-    assert house.world.tasks.tasks[first.task.id].attempt >= 1
-    assert second.task.id in house.world.tasks.tasks
+    (started,) = house.claim_all()
+    assert house.running() == 1
+    assert (started.task.id, started.task.attempt) != (killed.task.id, killed.task.attempt)
 
 
 def test_canceling_what_waits_frees_no_place() -> None:
@@ -116,6 +123,23 @@ def test_canceling_what_waits_frees_no_place() -> None:
     _later(house)
     assert house.claim_all() == []
     assert house.running() == 2
+
+
+def test_workers_that_start_anew_take_nothing_beyond_the_cap() -> None:
+    house = House()
+    tasks = [house.submit() for _ in range(7)]
+    held = {h.task.id for h in house.claim_all()}
+    for task in [task for task in tasks if task.id not in held]:
+        steering.cancel(house.world.ports, ADA, task.id, CancelMode.HARD, "")
+    for _ in range(5):
+        house.submit()
+    house.restart()
+    seen = set[str]()
+    for _ in range(20):
+        seen |= {h.task.id for h in house.claim_all()}
+        assert house.running() <= 2
+        sweep_for(house.world, 30, 30)
+    assert seen
 
 
 def test_a_second_message_of_a_running_task_takes_no_second_place_and_loses_none() -> None:
@@ -220,10 +244,12 @@ def test_in_three_thousand_random_acts_the_cap_is_never_passed_and_at_rest_no_pl
             _act(house, draw, held, act)
             assert house.running() <= 2
     _settled(house)
-    house.submit()
+    assert house.world.tasks.ledger(ADA.owner).active == frozenset()
+    for _ in range(3):
+        house.submit()
     _later(house, 60)
-    assert len(house.claim_all()) == 1
-    assert len(house.world.slots.held[KEY]) <= 2
+    assert len(house.claim_all()) == 2, "one place that leaked would show"
+    assert len(house.world.slots.held[KEY]) == 2
 
 
 def _act(house: House, draw: random.Random, held: list[tuple[int, Held]], act: str) -> None:
