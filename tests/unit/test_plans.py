@@ -44,6 +44,12 @@ def test_a_name_that_means_nothing_is_given_the_least_and_no_name_no_limits() ->
     assert UNPLANNED.interval_ms is None
 
 
+def test_free_has_three_unfinished_tasks_and_no_high_priority_and_whoever_pays_has() -> None:
+    assert (FREE.max_pending, FREE.priorities) == (3, frozenset({"normal", "low"}))
+    assert "high" in PAID.priorities
+    assert PAID.max_pending > FREE.max_pending
+
+
 WRONG = (
     {"max_pending": 0},
     {"submits_per_minute": 0},

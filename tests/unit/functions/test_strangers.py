@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from functions.api.openapi import OPERATIONS
+from taskgate.lifecycle.states import State
 from taskgate.principal import Principal
 from taskgate.routes import ROUTES
-from taskgate.task import Owner
+from taskgate.task import Callback, CallbackState, Owner
+from taskgate.testing.factories import task_in
 from tests.unit.functions.api_world import ADA, EVE, GHOST, OPERATOR, ApiWorld
 from tests.unit.functions.http_events import http_event
 
@@ -56,6 +60,42 @@ def test_an_operator_may_cancel_anybodys_task_and_the_history_says_who(api: ApiW
     error = api.tasks[task_id].error
     assert error is not None
     assert error.code == "canceled_by_operator"
+
+
+STATES = {
+    "cancel": State.QUEUED,
+    "reschedule": State.SCHEDULED,
+    "priority": State.QUEUED,
+    "extend": State.PROCESSING,
+    "recover": State.STALLED,
+    "fail": State.STALLED,
+    "pause": State.QUEUED,
+    "resume": State.PAUSED,
+    "retry": State.FAILED,
+    "callback/redeliver": State.SUCCEEDED,
+}
+"""By the act: a state in which it can be done."""
+ACTS = [
+    route.path.removeprefix("/v1/tasks/{task_id}/")
+    for route in OF_A_TASK
+    if route.method != "GET" and route.path.startswith("/v1/tasks/")
+]
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_each_act_of_an_operator_on_anybodys_task_stands_in_its_history(
+    api: ApiWorld, act: str
+) -> None:
+    hook = Callback("https://example.com/hook", ("task.succeeded",), CallbackState.DELIVERED)
+    task = task_in(STATES[act], at=api.world.clock(), owner=ADA.owner, callback=hook)
+    task_id = api.put(replace(task, type="text_to_image", lane="gpu-normal"))
+    body = json.loads(BODIES.get(f"/v1/tasks/{{task_id}}/{act}", "{}")) | {"reason": "asked to"}
+    answer = api.post(f"/v1/tasks/{task_id}/{act}", body, OPERATOR)
+    assert answer.status < 300, answer.text
+    last = api.tasks[task_id].history[-1]
+    # To redeliver takes no body, and so no reason.
+    reason = "" if act == "callback/redeliver" else "asked to"
+    assert (last.actor, last.reason) == ("operator:olga/k9", reason)
 
 
 def test_a_list_and_the_books_show_ones_own_only(api: ApiWorld) -> None:
