@@ -185,14 +185,15 @@ def _show(bulk: Bulk, *, as_json: bool) -> None:
 
 
 def _progress(bulk: Bulk) -> str:
-    """What is not confirmed has nothing left to do, and what was stopped leaves the rest as it is."""
+    """Something is left to do of what runs, and of nothing else."""
     from taskgate.bulks import BulkState  # noqa: PLC0415
 
     if bulk.state is BulkState.PLANNED:
         return f"{bulk.count} tasks fitted, not confirmed"
     if bulk.state is BulkState.STOPPED:
         return f"{bulk.done} of about {bulk.count} done, the rest is left as it is"
-    return f"{bulk.done} done, about {bulk.left} left"
+    left = f", about {bulk.left} left" if bulk.state is BulkState.RUNNING else ""
+    return f"{bulk.done} done{left}"
 
 
 def _as_json(bulk: Bulk) -> dict[str, object]:

@@ -22,7 +22,9 @@ def show_last(office: Office, *, as_json: bool) -> None:
         proofs = _read(office)
     if proofs.last is None:
         raise CommandError(
-            "No run has come to its end yet.", "One begins each hour.", Exit.NOT_FOUND
+            "No run has come to its end yet.",
+            "One begins each hour, and when POST /v1/admin/reconcile asks for it.",
+            Exit.NOT_FOUND,
         )
     if as_json:
         print_json({**asdict(proofs.last), "state": proofs.stand(office.ports.now())})

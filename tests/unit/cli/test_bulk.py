@@ -43,6 +43,8 @@ def test_a_flood_is_shown_confirmed_and_canceled(world: World, run: Run) -> None
     assert _worked(world) == 25
     shown = json.loads(run("bulk", "show", dry["id"], "--stage", "dev", "--json").stdout)
     assert (shown["state"], shown["done"], shown["failed"]) == ("done", 25, {})
+    told = run("bulk", "show", dry["id"], "--stage", "dev").stdout
+    assert told.rstrip().endswith("done: 25 done")
     ended = [world.ports.tasks.get(task.id) for task in tasks]
     assert {task.state for task in ended if task} == {State.CANCELED}
 
