@@ -71,21 +71,24 @@ def test_kept_letters_outlast_the_queues_and_go_in_the_end(data):
     assert rule["ExpirationInDays"] == stage("prod").dead_letter_days > 14
 
 
-def test_the_hourly_check_may_read_and_nothing_else(gateway):
+def test_the_hourly_check_may_read_and_write_nothing_but_what_it_found(gateway):
     [policy] = [
         resource["Properties"]
         for name, resource in gateway.of_type("AWS::IAM::Policy").items()
         if name.startswith("Reconcile")
     ]
-    actions = {
-        action
-        for statement in policy["PolicyDocument"]["Statement"]
-        for action in (
-            statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
-        )
-        if action.startswith("dynamodb:")
+    actions: dict[str, list[str] | None] = {}
+    for statement in policy["PolicyDocument"]["Statement"]:
+        found = statement["Action"]
+        keys = statement.get("Condition", {}).get("ForAllValues:StringLike", {})
+        for action in found if isinstance(found, list) else [found]:
+            if action.startswith("dynamodb:"):
+                actions[action] = keys.get("dynamodb:LeadingKeys")
+    assert actions == {
+        "dynamodb:GetItem": ["TASK#*", "LEDGER#*"],
+        "dynamodb:Scan": None,
+        "dynamodb:UpdateItem": ["RECONCILE"],
     }
-    assert actions == {"dynamodb:GetItem", "dynamodb:Scan"}
 
 
 def test_the_check_ends_before_its_next_one_starts(gateway):
