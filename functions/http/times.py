@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+from taskgate.gateway.announcing import EPOCH, rfc3339
+
 _FORM: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -26,7 +27,4 @@ def moment(text: str) -> int:
 
 def when(at: int | None) -> str | None:
     """Epoch ms as RFC 3339, UTC, to the millisecond."""
-    if at is None:
-        return None
-    moment_ = EPOCH + timedelta(milliseconds=at)
-    return moment_.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if at is None else rfc3339(at)

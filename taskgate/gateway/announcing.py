@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from taskgate import stored_json
 from taskgate.lifecycle.duties import ANNOUNCED
 from taskgate.task import ResultFile, Task, TaskError
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def message_id(task: Task) -> str:
@@ -47,8 +49,8 @@ def told(task: Task) -> dict[str, Any]:
 
 
 def rfc3339(ms: int) -> str:
-    """Epoch ms as UTC with Z."""
-    at = datetime.fromtimestamp(ms / 1000, UTC)
+    """Epoch ms as UTC with Z, to the millisecond."""
+    at = EPOCH + timedelta(milliseconds=ms)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

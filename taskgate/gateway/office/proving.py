@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from taskgate.errors import Unavailable
 from taskgate.events import event, swallowed
+from taskgate.gateway.announcing import rfc3339
 from taskgate.gateway.office.key_keeping import acting
 from taskgate.gateway.office.reconciling import Difference, Report
 from taskgate.principal import Principal
 from taskgate.proofs import MOST_FINDINGS, Finding, Proof, Proofs, ProofStore, Prover, Stand
+from taskgate.task import Owner
 
 
 def read(proofs: ProofStore, who: Principal) -> Proofs:
@@ -47,6 +50,47 @@ def keep(proofs: ProofStore, report: Report, began_at: int, now: int) -> None:
         proofs.keep(_proof(report, began_at, now))
     except Unavailable as error:
         swallowed("proof_not_kept", error)
+
+
+def told(proofs: Proofs, now: int) -> dict[str, Any]:
+    """The record as every JSON of it says it, whichever way somebody asks."""
+    return {
+        "state": proofs.stand(now),
+        "asked_at": _when(proofs.asked_at),
+        "asked_by": proofs.asked_by or None,
+        "begun_at": _when(proofs.begun_at),
+        "last": _run(proofs.last) if proofs.last else None,
+    }
+
+
+def _run(proof: Proof) -> dict[str, Any]:
+    return {
+        "began_at": _when(proof.began_at),
+        "ended_at": _when(proof.ended_at),
+        "finished": proof.finished,
+        "tasks": proof.tasks,
+        "books": proof.books,
+        "unaccounted": proof.unaccounted,
+        "differences": proof.differences,
+        "kinds": [{"kind": kind, "count": count} for kind, count in proof.kinds.items()],
+        "findings": [_evidence(finding) for finding in proof.findings],
+    }
+
+
+def _evidence(finding: Finding) -> dict[str, Any]:
+    owner = Owner.parse(finding.owner) if finding.owner else None
+    return {
+        "kind": finding.kind,
+        "task_id": finding.task_id,
+        "tenant": owner.tenant if owner else None,
+        "user": owner.user if owner else None,
+        "found": finding.found,
+        "expected": finding.expected,
+    }
+
+
+def _when(at: int | None) -> str | None:
+    return None if at is None else rfc3339(at)
 
 
 def _proof(report: Report, began_at: int, now: int) -> Proof:

@@ -154,7 +154,9 @@ def test_what_the_hourly_run_found_last_is_shown_and_ends_with_1_while_it_differ
     assert "1 unaccounted" in shown.stdout
     store.keep(Proof(began_at=1, ended_at=2, finished=True, tasks=5))
     told = run("reconcile", "--last", "--stage", "dev", "--json")
-    assert (told.code, json.loads(told.stdout)["tasks"]) == (0, 5)
+    last = json.loads(told.stdout)["last"]
+    assert (told.code, last["tasks"], last["differences"]) == (0, 5, 0)
+    assert last["began_at"] == "1970-01-01T00:00:00.001Z"
     assert run("reconcile", "--last", "--apply", "--stage", "dev").code == 2
 
 
