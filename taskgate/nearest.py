@@ -27,6 +27,12 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
+def must_be_one_of(known: Iterable[str], word: object) -> str:
+    """What is wrong with a word that is none of these, and which one was meant."""
+    names = list(known)
+    return f"must be one of {in_words(names)}{did_you_mean(word, names)}"
+
+
 def in_words(known: Iterable[str]) -> str:
     """The names in a row, not more than can be read."""
     names = list(known)

@@ -15,6 +15,7 @@ from functions.http.times import moment
 from taskgate.bulks import ACTS, BulkAct, Wanted
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
+from taskgate.nearest import must_be_one_of
 from taskgate.task import CallbackState
 
 EXAMPLE: Final[dict[str, JsonValue]] = {
@@ -28,7 +29,7 @@ EXAMPLE: Final[dict[str, JsonValue]] = {
 def _word_of(kind: type[StrEnum]) -> Callable[[str], str]:
     def check(word: str) -> str:
         if word not in set(kind):
-            raise ValueError(f"must be one of {', '.join(kind)}")
+            raise ValueError(must_be_one_of(kind, word))
         return word
 
     return check

@@ -8,7 +8,7 @@ from typing import Final
 from taskgate.catalog import Catalog
 from taskgate.errors import FieldProblem, InvalidRequest
 from taskgate.gateway.door import admitting
-from taskgate.nearest import did_you_mean, in_words
+from taskgate.nearest import must_be_one_of
 from taskgate.ports import Ports
 from taskgate.principal import Principal
 from taskgate.results import Form, Stored
@@ -60,8 +60,7 @@ def _check_terms(
 ) -> None:
     most = catalog.uploads.get(terms.content_type)
     if most is None:
-        known = catalog.uploads
-        told = f"must be one of {in_words(known)}{did_you_mean(terms.content_type, known)}"
+        told = must_be_one_of(catalog.uploads, terms.content_type)
         raise InvalidRequest(fields=[FieldProblem("content_type", told)])
     plan = principal.plan.max_upload_bytes
     limits = {

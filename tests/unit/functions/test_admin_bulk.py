@@ -154,6 +154,14 @@ def test_a_plan_that_cannot_be_is_refused_by_the_field(
     assert [one["field"] for one in refused.json["errors"]] == [field]
 
 
+def test_a_word_that_is_nearly_a_state_is_answered_with_the_one_that_was_meant(
+    api: ApiWorld,
+) -> None:
+    refused = api.post(BULK, {**CANCEL, "states": ["Cancelled"]}, OPERATOR)
+    (told,) = refused.json["errors"]
+    assert told["message"].endswith("; did you mean canceled?")
+
+
 def test_an_id_of_another_shape_is_no_bulk_act(api: ApiWorld) -> None:
     for bulk_id in ("bulk_none", f"bulk_{'0' * 26}"):
         refused = api.get(f"{BULK}/{bulk_id}", OPERATOR)
