@@ -46,7 +46,7 @@ class Runner:
     def run(self, *args: Any, **task_input: Any) -> dict[str, Any] | None:
         """Do one task: ``run(self, ctx, **task_input)``, the input's fields as keyword arguments.
 
-        Files go through `ctx.file`; return a small JSON object, or nothing.
+        Files go through `ctx.file`; return a small JSON object, or nothing. Every runner brings its own.
         """
         raise NotImplementedError
 

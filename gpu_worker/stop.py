@@ -92,7 +92,7 @@ class Stop:
 
 
 def _left_to_the_listener(_number: int, _frame: FrameType | None) -> None:
-    pass
+    """Nothing: that there is a handler of Python's makes C write to the bell."""
 
 
 def _end() -> None:

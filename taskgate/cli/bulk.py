@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -61,7 +60,7 @@ def plan(
     with at_work():
         shards = office.environment.clock_shards
         dry = bulk.plan(office.ports, office.who, ACTS[act], wanted, reason, shards)
-    _show_plan(dry, "--local" if local else f"--stage {stage}", as_json=as_json)
+    _show_plan(dry, office.deployment, as_json=as_json)
 
 
 @app.command("confirm")
@@ -143,13 +142,12 @@ def _wanted(**given: Any) -> Wanted:
 
 
 def _one_of(name: str, word: str, known: type[Word]) -> Word:
-    from taskgate.nearest import did_you_mean, in_words  # noqa: PLC0415
+    from taskgate.nearest import must_be_one_of  # noqa: PLC0415
 
     try:
         return known(word)
     except ValueError:
-        told = f"{name} must be one of {in_words(known)}{did_you_mean(word, known)}"
-        raise typer.BadParameter(told) from None
+        raise typer.BadParameter(f"{name} {must_be_one_of(known, word)}") from None
 
 
 def _show_plan(dry: DryRun, deployment: str, *, as_json: bool) -> None:
@@ -197,9 +195,8 @@ def _progress(bulk: Bulk) -> str:
 
 
 def _as_json(bulk: Bulk) -> dict[str, object]:
-    started = bulk.started_at and time.strftime(
-        "%Y-%m-%dT%H:%M:%SZ", time.gmtime(bulk.started_at / 1000)
-    )
+    from taskgate.gateway.announcing import rfc3339  # noqa: PLC0415
+
     return {
         "id": bulk.id,
         "act": bulk.act,
@@ -212,5 +209,5 @@ def _as_json(bulk: Bulk) -> dict[str, object]:
         "left": bulk.left,
         "operator": str(bulk.operator),
         "reason": bulk.reason,
-        "started_at": started,
+        "started_at": rfc3339(bulk.started_at) if bulk.started_at else None,
     }

@@ -62,7 +62,7 @@ def issue(
     for name in (tenant, user, plan):
         _check_name(name)
     office = open_office(stage, local=local)
-    with _changing():
+    with _changing(office):
         signing = _signing_secrets(office, tenant)
         by = _acting(office)
         text = apikeys.issue(
@@ -114,7 +114,7 @@ def rotate(
 
     seconds, lasts = _seconds(overlap) or 0, _seconds(expires)
     office = open_office(stage, local=local)
-    with _changing():
+    with _changing(office):
         by = _acting(office)
         ends = lasts and by.at // 1000 + lasts
         text = apikeys.rotate(_keys(office), key_id, by, overlap=seconds, expires_at=ends)
@@ -130,7 +130,7 @@ def revoke(
     from taskgate import apikeys  # noqa: PLC0415
 
     office = open_office(stage, local=local)
-    with _changing():
+    with _changing(office):
         key = apikeys.revoke(_keys(office), key_id, _acting(office))
     if as_json:
         print_json(_as_json(key))
@@ -174,18 +174,18 @@ def _signing_secrets(office: Office, tenant: str) -> list[str]:
 
 
 @contextmanager
-def _changing() -> Iterator[None]:
+def _changing(office: Office) -> Iterator[None]:
     from taskgate.errors import KeyEnded, UnknownKey  # noqa: PLC0415
 
     with at_work():
         try:
             yield
         except UnknownKey as error:
-            raise CommandError(
-                str(error), "See them: taskgate keys list", Exit.NOT_FOUND
-            ) from error
+            told = f"See them: taskgate keys list {office.deployment}"
+            raise CommandError(str(error), told, Exit.NOT_FOUND) from error
         except KeyEnded as error:
-            raise CommandError(str(error), "Make one: taskgate keys issue", Exit.USAGE) from error
+            told = f"Make one: taskgate keys issue {office.deployment}"
+            raise CommandError(str(error), told, Exit.USAGE) from error
 
 
 def _scopes(named: list[str] | tuple[str, ...]) -> frozenset[str]:

@@ -45,6 +45,8 @@ class Office:
     environment: Environment
     ports: Ports
     who: Principal
+    deployment: str
+    """The option that names it, for the next command that somebody is told of."""
 
 
 def open_office(stage: str | None, *, local: bool) -> Office:
@@ -63,7 +65,8 @@ def open_office(stage: str | None, *, local: bool) -> Office:
         _point_at_local()
     with at_work():
         environment = _environment(stage or "local")
-        return Office(environment, build(environment), _operator())
+        named = "--local" if local else f"--stage {stage}"
+        return Office(environment, build(environment), _operator(), named)
 
 
 @contextmanager

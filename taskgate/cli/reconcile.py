@@ -45,7 +45,7 @@ def reconcile(
     if as_json:
         print_json(_as_json(report))
     else:
-        _show(report, "--local" if local else f"--stage {stage}", apply=apply)
+        _show(report, office.deployment, apply=apply)
     if report.left or not report.finished:
         raise typer.Exit(Exit.ENDED_BADLY)
 

@@ -27,12 +27,13 @@ def synthesise(
     if origins:
         label += f".{_short(repr(origins))}"
         context += ["--context", f"origins={','.join(origins)}"]
-    of = fingerprint(stage_name)[:16]
     if otlp:
-        # A collector of a test has another port each time: its assemblies are forgotten as older ones.
         label += ".otlp"
         context += ["--context", f"otlp={otlp}"]
+        # A collector of a test has another port each time: its assemblies are forgotten as older ones.
         of = f"{fingerprint(stage_name, 'otlp')[:16]}-{_short(otlp)}"
+    else:
+        of = fingerprint(stage_name)[:16]
     folder = ASSEMBLIES / f"{label}-{of}"
     ASSEMBLIES.mkdir(parents=True, exist_ok=True)
     with (ASSEMBLIES / f"{label}.lock").open("w") as lock:
