@@ -161,7 +161,7 @@ class Outbox:
     def _clean_up(self, task: Task) -> int:
         """Remove what refused attempts left behind; the winner's files stay."""
         below = f"r/{task.owner.tenant}/{task.id}/"
-        winner = task.attempt if task.result or task.kept_until else None
+        winner = task.attempt if task.result or task.salvaged else None
         # Attempt by attempt: one that a reopened task has begun meanwhile is none of ours.
         lost = [n for n in range(1, task.attempt + 1) if n != winner]
         return sum(self.ports.results.remove(f"{below}{n}/") for n in lost)

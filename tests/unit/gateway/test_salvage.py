@@ -13,6 +13,7 @@ from taskgate.errors import Refused, TaskgateError, Unavailable
 from taskgate.gateway.door import submitting
 from taskgate.gateway.door.chains import Step
 from taskgate.gateway.door.submitting import SubmitRequest, Submitted
+from taskgate.gateway.outbox import cleaning
 from taskgate.gateway.outbox.following import child_id
 from taskgate.gateway.steer import steering
 from taskgate.gateway.work.worker import Held, Produced
@@ -270,6 +271,25 @@ def test_before_its_time_no_clean_up_removes_it(scene: Scene) -> None:
     assert scene.task(task.id).owes == (Duty.SALVAGE,)
     assert list(scene.world.results.objects) == [f"r/acme/{task.id}/2/out.txt"]
     assert scene.submit().task.state is State.SUCCEEDED
+
+
+def test_a_gift_that_goes_before_the_clean_up_is_no_refused_attempts_file(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[tuple[object, object]] = []
+    monkeypatch.setattr(
+        cleaning, "event", lambda _, **told: counted.append((told["kind"], told["objects"]))
+    )
+    task = scene.submit().task
+    gateway(scene.world, draw=0.0).fail(claimed(scene.world), BROKEN)
+    scene.world.results.objects[f"r/acme/{task.id}/1/half.bin"] = b"left behind"
+    held = claimed(scene.world)
+    steering.cancel(scene.world.ports, WHO, task.id, CancelMode.SOFT)
+    assert scene.finish(held).owes == (Duty.CLEAN_UP, Duty.SALVAGE)
+    assert scene.submit().task.reused_from == task.id
+    scene.run()
+    assert counted == [("refused_attempts", 1), ("salvage", 1)]
+    assert scene.task(task.id).owes == ()
 
 
 def test_the_given_result_outlives_the_one_that_it_was_copied_from(scene: Scene) -> None:
