@@ -59,11 +59,6 @@ class Plan:
             raise BadSetting("priorities", found, "some of " + ", ".join(PRIORITIES))
 
     @property
-    def interval_ms(self) -> int | None:
-        """Between two submits in the long run; None when the rate is not limited."""
-        return 60_000 // self.submits_per_minute if self.submits_per_minute else None
-
-    @property
     def terms(self) -> Mapping[str, object]:
         """What every JSON of a plan says, but for its trail."""
         return {

@@ -41,7 +41,7 @@ def test_what_was_set_goes_before_what_is_built_in() -> None:
 def test_a_name_that_means_nothing_is_given_the_least_and_no_name_no_limits() -> None:
     assert plan_of(MemoryPlans(), "gold") == FREE
     assert plan_of(MemoryPlans(), None) == UNPLANNED
-    assert UNPLANNED.interval_ms is None
+    assert UNPLANNED.submits_per_minute is None
 
 
 def test_free_has_three_unfinished_tasks_and_no_high_priority_and_whoever_pays_has() -> None:

@@ -26,7 +26,7 @@ class Rate:
 
     def key(self, owner: Owner) -> str:
         """Where it is counted."""
-        return f"RATE#{owner}" if self.what == "submits" else f"RATE#{self.what}#{owner}"
+        return f"RATE#{self.what}#{owner}"
 
 
 def check_priority(principal: Principal, priority: str, field: str = "priority") -> None:
