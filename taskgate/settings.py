@@ -146,7 +146,11 @@ class Stage:
     @property
     def prefix(self) -> str:
         """Starts every physical name, so that deployments in one account do not clash."""
-        return f"taskgate-{self.name}-{self.cell}"
+        return _prefix(self.name, self.cell)
+
+
+def _prefix(stage: str, cell: str) -> str:
+    return f"taskgate-{stage}-{cell}"
 
 
 # One L4 or A10G each. Four vCPUs and 16 GiB are what the smallest instances with one have.
@@ -249,6 +253,11 @@ class Environment:
     def labels(self) -> Mapping[str, str]:
         """What this deployment's metrics are told from another's by."""
         return metrics.labels(self.stage, self.cell)
+
+    @property
+    def prefix(self) -> str:
+        """As the `Stage`'s: what the deployment's physical names start with."""
+        return _prefix(self.stage, self.cell)
 
     @property
     def retention(self) -> Retention:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from taskgate.aws import guarded
 from taskgate.aws.clients import available
+from taskgate.aws.expressions import Names
 from taskgate.aws.values import Value, int_of, n, s, text_of
 from taskgate.proofs import Proof, Proofs, from_text, to_text
 from taskgate.settings import Environment
@@ -22,9 +24,7 @@ class DynamoProofs:
         self._client, self._table = client, table
 
     def read(self) -> Proofs:
-        with available():
-            answer = self._client.get_item(TableName=self._table, Key=KEY, ConsistentRead=True)
-        item = answer.get("Item", {})
+        item = guarded.get(self._client, self._table, KEY) or {}
         return Proofs(
             asked_at=int_of(item, "asked_at") or None,
             asked_by=text_of(item, "asked_by"),
@@ -42,21 +42,20 @@ class DynamoProofs:
         self._set(last=s(to_text(proof)))
 
     def _set(self, **values: Value) -> None:
-        names: Any = {f"#{name}": name for name in values}
-        sets = ", ".join(f"#{name} = :{name}" for name in values)
+        names = Names()
+        sets = ", ".join(f"{names.name(a)} = {names.value(v)}" for a, v in values.items())
         with available():
             self._client.update_item(
                 TableName=self._table,
                 Key=KEY,
                 UpdateExpression=f"SET {sets}",
-                ExpressionAttributeNames=names,
-                ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
+                **names.arguments(),
             )
 
 
 def prover_of(environment: Environment) -> str:
     """The name of the deployment's function."""
-    return f"taskgate-{environment.stage}-{environment.cell}-reconcile"
+    return f"{environment.prefix}-reconcile"
 
 
 class LambdaProver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from taskgate.errors import Unavailable
@@ -22,7 +23,7 @@ def read(proofs: ProofStore, who: Principal) -> Proofs:
 
 
 def ask(proofs: ProofStore, prover: Prover, who: Principal, now: int) -> Proofs:
-    """Have a run begin soon; while one goes on or waits, no other is asked for.
+    """Have a run begin soon: 3 calls; while one goes on or waits, no other is asked for: 1 call.
 
     It looks and tells, and repairs nothing.
     """
@@ -33,7 +34,7 @@ def ask(proofs: ProofStore, prover: Prover, who: Principal, now: int) -> Proofs:
     by = acting(who, now).who
     proofs.asked(now, by)
     event("reconcile_asked", by=by)
-    return proofs.read()
+    return replace(known, asked_at=now, asked_by=by)
 
 
 def begin(proofs: ProofStore, now: int) -> None:
