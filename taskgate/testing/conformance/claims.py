@@ -7,9 +7,7 @@ import pytest
 from taskgate.errors import Refused
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.states import State
-from taskgate.ports import Pulse
-from taskgate.task import Task
-from taskgate.testing.conformance.world import World
+from taskgate.testing.conformance.world import World, pulse_of
 from taskgate.testing.factories import stamp
 
 
@@ -57,7 +55,7 @@ class ClaimsConformance:
 
     def test_a_take_over_is_refused_while_the_holder_beats(self, world: World) -> None:
         held = world.claim(world.new(State.QUEUED))
-        world.ports.pulses.beat(_beat(held, world.ports.now()))
+        world.ports.pulses.beat(pulse_of(held, world.ports.now()))
         with pytest.raises(Refused):
             world.ports.tasks.apply(
                 transitions.take_over(held, stamp(world.ports.now() + 10), "w2")
@@ -70,14 +68,3 @@ class ClaimsConformance:
         held = world.claim(world.new(State.QUEUED))
         later = stamp(world.ports.now() + held.limits.lease + 1)
         assert world.ports.tasks.apply(transitions.take_over(held, later, "w2")).worker == "w2"
-
-
-def _beat(task: Task, at: int, progress: float = 0.5) -> Pulse:
-    return Pulse(
-        task_id=task.id,
-        attempt=task.attempt,
-        worker="w1",
-        beat_at=at,
-        progress=progress,
-        stage="embed",
-    )

@@ -8,7 +8,7 @@ from typing import Any
 from taskgate.lifecycle import transitions
 from taskgate.lifecycle.retry import Budgets, ErrorClass, ErrorCode
 from taskgate.lifecycle.states import State
-from taskgate.ports import IdempotencyKey, Ports, Replay, Submission
+from taskgate.ports import IdempotencyKey, Ports, Pulse, Replay, Submission
 from taskgate.salvage import Salvage
 from taskgate.task import Owner, Task, TaskError
 from taskgate.testing.factories import OWNER, stamp, task_in
@@ -61,3 +61,15 @@ class World:
 def spent() -> Budgets:
     """Budgets of which one crash is spent."""
     return task_in(State.QUEUED).budgets.spend(ErrorClass.CRASH)
+
+
+def pulse_of(task: Task, at: int, progress: float = 0.5) -> Pulse:
+    """What the worker of the present attempt says of itself."""
+    return Pulse(
+        task_id=task.id,
+        attempt=task.attempt,
+        worker="w1",
+        beat_at=at,
+        progress=progress,
+        stage="embed",
+    )
