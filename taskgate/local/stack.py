@@ -51,6 +51,9 @@ class LocalStack:
         otlp: str | None = None,
         say: Callable[[str], None] = _say_nothing,
     ) -> None:
+        # First: a wrong setting leaves no folder behind.
+        edge = Edge(origins=origins)
+        self._stage = replace(stage("local"), event_bus=event_bus, edge=edge, otlp_endpoint=otlp)
         self._temporary: Scratch | None = None
         if folder is None:
             # Killed, it cannot remove its folder: the next one does.
@@ -60,8 +63,6 @@ class LocalStack:
         self._persist = persist
         self._record = record
         self._say = say
-        edge = Edge(origins=origins)
-        self._stage = replace(stage("local"), event_bus=event_bus, edge=edge, otlp_endpoint=otlp)
         self._emulator: Emulator | None = None
         self._deployed: Deployed | None = None
         self._workers: list[Child] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,10 @@ def test_a_collector_that_is_no_address_is_refused_with_the_form_that_it_must_ha
 ) -> None:
     # In a process of its own: the command takes over how signals are answered.
     command = [sys.executable, "-m", "taskgate.cli", "dev", "--otlp", "my collector"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "otlp_endpoint is 'my collector'" in done.stderr
     assert "http(s)://host[:port][/path]" in done.stderr
