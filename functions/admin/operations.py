@@ -9,7 +9,7 @@ from functions.admin.acting_operations import ACTING
 from functions.admin.key_operations import KEYS
 from functions.admin.lists import DEFAULT_PAGE, MAX_PAGE
 from functions.http.operation import JSON_BODY, READS, TASK_ID, Answered, Operation, Parameter
-from functions.http.shapes import TEXT
+from functions.http.shapes import TEXT, one_of
 from taskgate import errors
 from taskgate.lifecycle.retry import ErrorCode
 from taskgate.lifecycle.states import State
@@ -77,7 +77,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
                 "code",
                 "query",
                 "Only with this error code.",
-                {"type": "string", "enum": [code.value for code in ErrorCode]},
+                one_of(ErrorCode),
             ),
             *PAGED,
         ),

@@ -31,13 +31,7 @@ KEPT: Final[Schema] = {
     "tenant": TEXT,
     "user": TEXT,
     "due_at": described(or_null(TIME), "When the gateway looks next; null when it is settled."),
-    "owes": list_of(
-        {
-            "type": "string",
-            "enum": sorted(duty.value for duty in Duty),
-            "description": "What is still to be done after its end.",
-        }
-    ),
+    "owes": list_of(described(one_of(sorted(Duty)), "What is still to be done after its end.")),
 }
 TRAIL: Final = described(
     list_of(object_of({"at": TIME, "actor": TEXT, "what": TEXT})),

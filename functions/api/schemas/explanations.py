@@ -17,6 +17,7 @@ from functions.http.shapes import (
     described,
     list_of,
     object_of,
+    one_of,
     or_null,
     ref,
 )
@@ -63,11 +64,10 @@ EXPLANATION: Final[Schema] = {
     "budgets": BUDGETS,
     "owes": described(or_null(object_of(DEBTS)), "What it owes, once it has ended."),
     "actions": list_of(
-        {
-            "type": "string",
-            "enum": sorted({*explaining.ACTIONS, *explaining.OPERATORS, "fail"}),
-            "description": "What you may ask for now.",
-        }
+        described(
+            one_of(sorted({*explaining.ACTIONS, *explaining.OPERATORS, "fail"})),
+            "What you may ask for now.",
+        )
     ),
     "sentences": described(list_of(TEXT), "The same in plain words."),
 }
