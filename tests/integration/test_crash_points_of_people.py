@@ -150,7 +150,7 @@ class Uploaded(Life):
     def live(self) -> Task:
         self.upload = answered(self._announce)
         form = {"data": dict(self.upload.form.fields), "files": {"file": ("f", b"hello")}}
-        with httpx.Client(trust_env=False) as http:
+        with httpx.Client(trust_env=False, timeout=60) as http:
             http.post(self.upload.form.url, **form).raise_for_status()  # type: ignore[arg-type]
         return super().live()
 

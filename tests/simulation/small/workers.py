@@ -43,11 +43,11 @@ BROKEN: Final = TaskError(ErrorCode.MODEL_ERROR, "", ErrorClass.TRANSIENT)
 def queue(w: World) -> Steps:
     """SQS is at least once: it may show a message again, at any time, to anybody."""
     if w.copies:
-        for message in set(w.msgs):
+        for message in dict.fromkeys(w.msgs):
             again = message._replace(hidden=0, receipt=-1)
             yield "sqs duplicates", sent(w, again)._replace(copies=w.copies - 1)
     if w.deaths:
-        for message in set(w.msgs):
+        for message in dict.fromkeys(w.msgs):
             yield "sqs loses", _without(w, message)._replace(deaths=w.deaths - 1)
 
 
@@ -77,7 +77,7 @@ def work(w: World, i: int) -> Steps:
 
 
 def _receive(w: World, i: int) -> Steps:
-    for message in {m for m in w.msgs if m.hidden == 0}:
+    for message in dict.fromkeys(m for m in w.msgs if m.hidden == 0):
         taken = message._replace(hidden=LEASE, receipt=i)
         got = _be(_without(w, message), i, f"got {message.attempt} {message.lane}")
         yield f"w{i} receives", sent(got, taken)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -21,6 +20,7 @@ from taskgate.ports import Delivery, Message, Signal
 from taskgate.task import Limits, Owner, Task
 from taskgate.testing.clock import VirtualClock
 from taskgate.testing.memory.lanes import MemoryLanes
+from tests.unit.gpu_worker.waiting import until
 
 LIMITS = Limits(
     queue_timeout=1, run_timeout=1, max_run=1, deadline=1, redeliver_after=1, max_redeliveries=1,
@@ -82,13 +82,6 @@ def heart(
     made = Heart(cast("WorkerGateway", gateway), HELD, every, veil, beaten)
     made.start()
     return made
-
-
-def until(holds: Callable[[], bool], seconds: float = 5) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_it_beats_every_so_often_until_stopped() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,15 +23,9 @@ from taskgate.testing.clock import VirtualClock
 from taskgate.testing.factories import task_in
 from taskgate.testing.memory.roster import MemoryRoster
 from taskgate.testing.memory.spreads import MemorySpreads
+from tests.unit.gpu_worker.waiting import until
 
 TASK = task_in(State.PROCESSING)
-
-
-def until(true: Callable[[], Any], seconds: float = 5) -> None:
-    ends = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < ends, "it never came"
-        time.sleep(0.005)
 
 
 class Counted(MemoryRoster):
@@ -121,7 +114,7 @@ def test_a_change_is_told_sooner_but_not_more_than_twice_as_often(
 
 
 def test_a_roster_that_is_away_is_asked_again_and_stops_nothing(
-    roster: Counted, presence: Presence
+    roster: Counted, presence: Presence, stop: Stop
 ) -> None:
     roster.away = True
     before = roster.reports
@@ -129,6 +122,7 @@ def test_a_roster_that_is_away_is_asked_again_and_stops_nothing(
     presence.holds(TASK)
     roster.away = False
     until(lambda: _is(roster, WorkerState.BUSY))
+    assert not stop.asked
 
 
 def test_it_joins_at_its_first_sign_and_again_after_many(
@@ -179,8 +173,11 @@ def test_what_ran_is_counted_with_the_next_sign_and_when_it_leaves(
 
 
 def test_counts_that_cannot_be_kept_cost_no_sign(roster: Counted, stop: Stop) -> None:
+    tried: list[str] = []
+
     class Away:
         def add(self, kind: str, lane: str, spans: Spans) -> None:
+            tried.append(kind)
             raise Unavailable
 
         def lately(self, kind: str, lane: str) -> Spans:
@@ -191,8 +188,11 @@ def test_counts_that_cannot_be_kept_cost_no_sign(roster: Counted, stop: Stop) ->
     )
     presence.start()
     presence.ran(TASK, 1.0)
-    until(lambda: roster.reports > 4)
+    until(lambda: tried)
+    before = roster.reports
+    until(lambda: roster.reports > before + 3)
     presence.close()
+    assert tried == [TASK.type], "what cannot be counted now is never counted"
 
 
 def test_without_a_roster_there_is_no_thread(stop: Stop) -> None:
