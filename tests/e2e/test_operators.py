@@ -132,6 +132,7 @@ def test_what_is_no_message_of_ours_is_kept_and_gone_from_the_queue(
         return all(found[name] == "0" for name in names)
 
     until(empty)
+    assert "not json at all" in [letter["body"] for letter in kept(stack)]
 
 
 def test_the_check_finds_nothing_then_a_drift_and_the_command_repairs_it(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,21 +22,12 @@ from taskgate.ports import Ports
 from taskgate.principal import SCOPES
 from taskgate.task import Owner
 from taskgate.testing.receiver import Receiver, says
+from tests.e2e.waiting import until
 from tests.privilege.canaries import Canaries
 from tests.privilege.roles import Role
 from tests.privilege.worker_role import credentials
 
 TENANT: Final = "rights"
-
-
-def until(true: Callable[[], Any], seconds: float = 240) -> Any:
-    """The first true answer."""
-    give_up = time.monotonic() + seconds
-    while time.monotonic() < give_up:
-        if found := true():
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds} s: {true}")
 
 
 @contextmanager

@@ -22,7 +22,8 @@ from taskgate.local.recording import refuse_next
 from taskgate.routes import ROUTES
 from taskgate.settings import PRIORITIES, stage
 from taskgate.testing.receiver import Receiver
-from tests.privilege.scene import TENANT, Scene, bearer, until
+from tests.e2e.waiting import until
+from tests.privilege.scene import TENANT, Scene, bearer
 from tests.privilege.worker_role import working_role
 
 PREFIX: Final = stage("local").prefix

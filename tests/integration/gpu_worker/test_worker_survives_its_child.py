@@ -107,7 +107,9 @@ def test_what_the_child_started_dies_with_it(world: WorkerWorld, tmp_path: Path)
     task_id = world.submit("leave_family", text=str(note))
     world.start()
     world.wait_for(task_id, State.RETRYING, State.FAILED)
-    until(lambda: not alive(int(note.read_text())))
+    grandchild = int(note.read_text())
+    until(lambda: not alive(grandchild))
+    assert not alive(grandchild)
 
 
 def test_a_run_over_its_limit_is_killed_and_times_out(world: WorkerWorld) -> None:
