@@ -9,8 +9,9 @@ MAX_STAGE: Final = 64
 """Characters of a stage that are kept: a run may say it each second."""
 
 
-KINDS: Final = ("cancel_soft", "deadline", "cancel_hard", "lost")
-"""What a worker may be told, the weakest first."""
+KINDS: Final = ("deadline", "cancel_soft", "cancel_hard", "lost")
+"""What a worker may be told, the weakest first. A canceled task is extended no more: each word is later
+news than those before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,3 +74,11 @@ class PulsesConformance:
         assert pulses.beat(pulse_of(held, world.ports.now())).signal == Signal("lost", 1)
         pulses.signal(held.id, Signal(late, 2))
         assert pulses.get(held.id).signal == Signal(late, 2)  # type: ignore[union-attr]
+
+    def test_the_word_of_a_soft_cancel_takes_the_place_of_an_extensions_and_keeps_it(
+        self, world: World
+    ) -> None:
+        held, pulses = world.claim(world.new(State.QUEUED)), world.ports.pulses
+        for kind in ("deadline", "cancel_soft", "deadline"):
+            pulses.signal(held.id, Signal(kind, 1))
+        assert pulses.beat(pulse_of(held, world.ports.now())).signal == Signal("cancel_soft", 1)

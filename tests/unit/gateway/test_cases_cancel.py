@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from taskgate.errors import Refused, Unavailable
-from taskgate.gateway.steer import steering
+from taskgate.gateway.steer import operating, steering
 from taskgate.gateway.sweep import sweeping
 from taskgate.gateway.views import reading
 from taskgate.gateway.work.worker import Released
@@ -96,6 +96,18 @@ def test_a_cancel_whose_word_to_the_worker_fails_is_on_record_and_repeated(
     signal = gateway(world).beat(held, 0.1, "parse")
     assert signal == Signal("cancel_hard", 1)
     assert gateway(world).stopped(held).state is State.CANCELED
+
+
+def test_a_soft_cancel_of_a_run_that_was_extended_is_heard(world: MemoryWorld) -> None:
+    task = submitted(world)
+    held = claimed(world)
+    operating.extend(world.ports, WHO, task.id, 60)
+    assert gateway(world).beat(held, 0.1, "parse") == Signal("deadline", 1)
+    steering.cancel(world.ports, WHO, task.id, CancelMode.SOFT)
+    assert gateway(world).beat(held, 0.2, "parse") == Signal("cancel_soft", 1)
+    pulse = world.pulses.get(task.id)
+    assert pulse
+    assert pulse.seen_at("cancel_soft") == world.clock()
 
 
 def test_a_cancel_that_cannot_be_recorded_tells_nobody_to_stop(
