@@ -76,8 +76,7 @@ class WorkerGateway:
 
     def paused(self, lane: str) -> bool:
         """Whether an operator has paused the lane: nothing is to be received from it."""
-        now = self._ports.now()
-        return self._switches.now(self._ports).on(Kind.LANE, lane, now) is not None
+        return self._switches.now(self._ports).on(Kind.LANE, lane, self._ports.now()) is not None
 
     def beat(self, held: Held, progress: float, stage: str) -> Signal | None:
         """Say that the attempt lives: pulse and visibility, 2 calls; returns a word for us.
@@ -116,11 +115,9 @@ class WorkerGateway:
 
     def extend(self, held: Held, seconds: int) -> Held:
         """The runner needs longer: at most the type's `max_run` in all."""
-        return held.at(
-            self._apply(
-                held, lambda t: transitions.extend(t, self._stamp("by the runner"), seconds)
-            )
-        )
+        by = "by the runner"
+        after = self._apply(held, lambda t: transitions.extend(t, self._stamp(by), seconds))
+        return held.at(after)
 
     def files(self, held: Held, go_on: Callable[[], None] = lambda: None) -> Files:
         """What the run may read beside its input; `go_on` ends a download by raising."""
@@ -135,6 +132,9 @@ class WorkerGateway:
         outcome, now = Outcome(stored, output), self._ports.now()
         kept = salvaging.of_success(self._catalog, held.task, held.input, outcome, now)
         try:
+            if salvaging.soft(held.task, held.task.attempt):
+                # Read again for an extension, our copy knows of the cancel already.
+                return self._keep(held, outcome)
             return self._end(held, lambda t: transitions.succeed(t, self._stamp(), outcome, kept))
         except Refused as refused:
             current = refused.current

@@ -259,6 +259,16 @@ def test_past_its_time_it_is_not_given_and_its_bytes_are_removed(scene: Scene) -
     assert (scene.task(source.id).owes, scene.task(source.id).due_at) == ((), None)
 
 
+def test_it_is_kept_too_when_the_worker_has_read_of_the_cancel_before(scene: Scene) -> None:
+    task = scene.submit().task
+    held = claimed(scene.world)
+    steering.cancel(scene.world.ports, WHO, task.id, CancelMode.SOFT)
+    ended = scene.finish(gateway(scene.world).refresh(held))
+    assert (ended.state, ended.kept_until is not None) == (State.CANCELED, True)
+    assert scene.submit().task.reused_from == task.id
+    assert scene.balanced()
+
+
 def test_before_its_time_no_clean_up_removes_it(scene: Scene) -> None:
     task = scene.submit(callback=callback("task.canceled")).task
     gateway(scene.world, draw=0.0).fail(claimed(scene.world), BROKEN)
